@@ -43,7 +43,7 @@ def forget(request: HttpRequest) -> None:
     request.session.pop(INVITATION_KEY, None)
 
 
-def remembered(request: HttpRequest) -> Invitation | None:
+def remembered_invitation(request: HttpRequest) -> Invitation | None:
     """Return the invitation that brought this visitor here, as long as it is valid."""
     return memberships.find_invitation(request.session.get(INVITATION_KEY, ""))
 
@@ -75,7 +75,7 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     """
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        return remembered(request) is not None
+        return remembered_invitation(request) is not None
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
         name: str = super().clean_username(username, shallow)

@@ -1,6 +1,6 @@
 """Where arrays are computed: the CPU or a GPU. Pure; torch is imported inside functions.
 
-Functions that can compute on a GPU take `device: str = "cpu"`, a name that `checked` gave.
+Functions that can compute on a GPU take `device: str = "cpu"`, a name that `check_device` gave.
 """
 
 import logging
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 Named = TypeVar("Named", bound=Record | Mapping[str, Any])
 
 
-def checked(name: str = AUTO) -> str:
+def check_device(name: str = AUTO) -> str:
     """Return the device that a name means here: "cpu", "cuda" or "cuda:1"; "auto" is a GPU if
     available.
 

@@ -13,7 +13,7 @@ ALLOWED = re.compile(
 )
 
 
-def allowed(environment: Mapping[str, str], extra_names: str = "") -> dict[str, str]:
+def allowed_variables(environment: Mapping[str, str], extra_names: str = "") -> dict[str, str]:
     """Return the allowed variables. extra_names: a pattern of more names for this child."""
     names = re.compile(extra_names)
     return {
@@ -25,6 +25,6 @@ def allowed(environment: Mapping[str, str], extra_names: str = "") -> dict[str, 
 
 def restrict(extra_names: str = "") -> None:
     """Remove variables that are not allowed from this process, and so from its children."""
-    kept = allowed(os.environ, extra_names)
+    kept = allowed_variables(os.environ, extra_names)
     os.environ.clear()
     os.environ.update(kept)

@@ -19,7 +19,7 @@ def canonical_sha256(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     r"""Return the value of a JSON text.
 
     Raises ValueError, also for a lone surrogate such as \ud800, which cannot be printed or stored;

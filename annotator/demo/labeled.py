@@ -39,12 +39,12 @@ SIDE = 224
 def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
     """Create the two benchmarks on the first call; return them. Safe to call again."""
     return [
-        loaded(owner, BOXES, TITLES[BOXES], DETECTION, _detections),
-        loaded(owner, MAPS, TITLES[MAPS], WSOL, _score_maps),
+        load_benchmark(owner, BOXES, TITLES[BOXES], DETECTION, _detections),
+        load_benchmark(owner, MAPS, TITLES[MAPS], WSOL, _score_maps),
     ]
 
 
-def loaded(
+def load_benchmark(
     owner: User,
     name: str,
     title: str,

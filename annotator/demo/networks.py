@@ -74,7 +74,7 @@ def load(users: dict[str, User], owner: User, instructions: str) -> None:
         revealed = cds.opened(campaign, owner, REVEALED, TITLES[REVEALED])
         if not revealed.submissions.exists():
             _classify(revealed, owner, arrays)
-        labeled.loaded(
+        labeled.load_benchmark(
             owner, MAPS, TITLES[MAPS], WSOL, lambda _, folder: _score_maps(folder, arrays)
         )
 

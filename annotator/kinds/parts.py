@@ -93,11 +93,15 @@ class PartsPage(Page):
                 token__in=tokens, annotator=user, question__campaign=campaign
             ).select_related("question__item__image")
         }
-        described = objects.described([seat.question.item for seat in seats.values()])
+        described = objects.describe([seat.question.item for seat in seats.values()])
         kept = drafts.by_seat(seats.values())
         answers, notes = _latest(seats.values())
         network = networks.for_campaign(campaign)
-        helped = assistance.assisted(list(seats.values()), campaign, network) if network else {}
+        helped = (
+            assistance.assistance_by_seat(list(seats.values()), campaign, network)
+            if network
+            else {}
+        )
         seat_rows: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
@@ -260,7 +264,7 @@ def draft_of(draft: Draft) -> Context:
 
 def _object_in(item: Item, campaign: Campaign, topic: str) -> ObjectRow:
     """Return object_of for one object."""
-    return object_of(objects.described([item])[item.pk], campaign, topic)
+    return object_of(objects.describe([item])[item.pk], campaign, topic)
 
 
 def _picture_of(object_row: ObjectRow, campaign: Campaign, topic: str) -> PartPicture:

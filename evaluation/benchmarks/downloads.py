@@ -7,7 +7,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 
 from evaluation.figures import FORMS
 from evaluation.models import Benchmark, Run
-from labeling.web.attachments import attached
+from labeling.web.attachments import as_attachment
 
 
 def name_of(row: Benchmark, run: Run, end: str) -> str:
@@ -40,5 +40,5 @@ def figure(
     # A run's result and its figures never change.
     response["Cache-Control"] = "private, max-age=3600"
     if "download" in request.GET:
-        attached(response, name_of(row, run, f"-{name}.{form}"))
+        as_attachment(response, name_of(row, run, f"-{name}.{form}"))
     return response

@@ -23,7 +23,7 @@ def add_fault(form: forms.Form, error: Exception, field: str) -> None:
     form.add_error(target_field if target_field in form.fields else None, str(error))
 
 
-def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:
+def check_size(file: UploadedFile | None, most: int) -> UploadedFile | None:
     """Return the file. Raises ValidationError if it is larger than `most` bytes."""
     if file is not None and (file.size is None or file.size > most):
         size = f"{most // 1024**2} MiB" if most >= 1024**2 else f"{most // 1024} KiB"

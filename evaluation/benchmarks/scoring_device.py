@@ -14,7 +14,7 @@ def scoring_device() -> str:
     case the setting or the machine is fixed meanwhile.
     """
     try:
-        return devices.checked(settings.ASSAY_SCORING_DEVICE)
+        return devices.check_device(settings.ASSAY_SCORING_DEVICE)
     except BadInput as error:
         cure = (error.cure or "").replace("--device ", "ASSAY_SCORING_DEVICE=")
         raise ImproperlyConfigured(f"ASSAY_SCORING_DEVICE: {error.message}; {cure}") from error

@@ -68,7 +68,7 @@ def publish(
     return benchmark
 
 
-def locked(benchmark: Benchmark) -> Benchmark:
+def lock_benchmark(benchmark: Benchmark) -> Benchmark:
     """Return the benchmark, locked until the caller's transaction ends."""
     return Benchmark.objects.select_for_update().get(pk=benchmark.pk)
 

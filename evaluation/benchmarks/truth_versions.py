@@ -182,7 +182,7 @@ def sha256_after(before: TruthVersion, release: Release, changes: Path) -> str:
     return canonical_sha256(inputs | {"changes": file_sha256(changes)})
 
 
-def unfinished(campaign: Campaign, release: Release) -> set[tuple[str, str]]:
+def unfinished_questions(campaign: Campaign, release: Release) -> set[tuple[str, str]]:
     """Return the image and the object of every question that was open when the release was frozen.
 
     Those that have been settled since are among them.

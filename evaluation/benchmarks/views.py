@@ -240,7 +240,7 @@ def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     file_name = downloads.name_of(row, chosen, ".json")
     if isinstance(content, str):
         return attachments.text(content, "application/json", file_name)
-    return attachments.attached(
+    return attachments.as_attachment(
         StreamingHttpResponse(content, content_type="application/json"), file_name
     )
 

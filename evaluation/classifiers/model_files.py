@@ -109,7 +109,7 @@ def _exported(path: Path) -> Opened:
 
 
 def _onnx(path: Path, device: str) -> Opened:
-    runtime = imported("onnxruntime")
+    runtime = import_library("onnxruntime")
     onnx_files.check(path)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
@@ -142,7 +142,7 @@ def _onnx(path: Path, device: str) -> Opened:
     return Opened(_sized(first.shape), lambda _: network)
 
 
-def imported(library: str, module: str = "") -> Any:
+def import_library(library: str, module: str = "") -> Any:
     """Return the module, by default the library itself. Raises BadInput with how to install it."""
     cure = SEPARATE_ENVIRONMENT if library in LARGE else f"install it: pip install {library}"
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from evaluation.classifiers.model_files import Opened, imported
+from evaluation.classifiers.model_files import Opened, import_library
 from evaluation.classifiers.preparing import FramePreparation
 from labeling.files import BadInput, file_sha256, require_file
 
@@ -53,7 +53,7 @@ def seeded(make: Callable[[], T]) -> T:
 def _torchvision(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
     import torch
 
-    models = imported("torchvision", "torchvision.models")
+    models = import_library("torchvision", "torchvision.models")
     known = models.list_models(module=models)
     if name not in known:
         raise _unknown("torchvision", name, known)
@@ -78,7 +78,7 @@ def _torchvision(name: str, outputs: int | None) -> tuple[Any, FramePreparation,
 
 
 def _timm(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
-    timm = imported("timm")
+    timm = import_library("timm")
     # hf-hub:… and local-dir:… would download or run code.
     if ":" in name or "/" in name or not timm.is_model(name):
         raise _unknown("timm", name, timm.list_models())
@@ -114,7 +114,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, FramePreparation, str]:
 def _timm_file(config: Any) -> Path | None:
     """Return pretrained weights in the hub's cache, or in torch's, where timm looks too."""
     if config.hf_hub_id:
-        hub = imported("huggingface_hub")
+        hub = import_library("huggingface_hub")
         name, _, revision = config.hf_hub_id.partition("@")
         for file in [config.hf_hub_filename] if config.hf_hub_filename else HUB_FILES:
             path = hub.try_to_load_from_cache(name, file, revision=revision or None)
@@ -155,7 +155,7 @@ def read_state(path: Path) -> Mapping[str, Any]:
     require_file(path, "give a file that torch.save(model.state_dict()) wrote")
     try:
         if path.suffix == ".safetensors":
-            state = imported("safetensors", "safetensors.torch").load_file(str(path))
+            state = import_library("safetensors", "safetensors.torch").load_file(str(path))
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError):

@@ -106,7 +106,7 @@ def load(
     not take this size.
     """
     spec_name, spec = split(spec)
-    device = devices.checked(device)
+    device = devices.check_device(device)
     library, _, model = spec.partition(":")
     if library in LIBRARIES and model:
         opened = named_models.load(library, model, len(classes), weights, random_weights)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.store import Store
 from labeling.files import BadInput, file_sha256
 
@@ -44,14 +44,14 @@ def keep(store: Store, paths: Sequence[Path]) -> str:
     key = f"inputs/{files_sha256(paths)}"
     if not store.has(key):
         contents = (np.frombuffer(path.read_bytes(), np.uint8) for path in paths)
-        store.put(key, packed({str(number): each for number, each in enumerate(contents)}))
+        store.put(key, pack_arrays({str(number): each for number, each in enumerate(contents)}))
     return key
 
 
 @contextmanager
-def fetched(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path]]:
+def fetch_files(store: Store, key: str, paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Yield temporary copies of the files that keep() stored; errors name the files by `paths`."""
-    contents, _ = unpacked(store.get(key))
+    contents, _ = unpack_arrays(store.get(key))
     with tempfile.TemporaryDirectory(prefix="assay-") as root:
         files = [Path(root) / path.relative_to(path.anchor) for path in paths]
         for number, file in enumerate(files):

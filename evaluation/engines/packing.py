@@ -12,7 +12,7 @@ VALUES = "values"
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> bytes:
+def pack_arrays(arrays: Arrays, values: Any = None, compressed: bool = False) -> bytes:
     """Return the bytes of arrays by name and of a JSON value. compressed: useful where
     most are 0.
     """
@@ -23,7 +23,7 @@ def packed(arrays: Arrays, values: Any = None, compressed: bool = False) -> byte
     return file.getvalue()
 
 
-def unpacked(content: bytes) -> tuple[Arrays, Any]:
+def unpack_arrays(content: bytes) -> tuple[Arrays, Any]:
     """Return the arrays, each read on access, and the value."""
     arrays = np.load(io.BytesIO(content), allow_pickle=False)
     return arrays, json.loads(arrays[VALUES].tobytes())

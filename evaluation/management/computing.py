@@ -122,7 +122,7 @@ def device_of(name: str, on: Engine | None) -> str:
     the task checks it, and this machine needs no GPU. Raises BadInput.
     """
     if on is None or not on.on_other_machines or not name.startswith("cuda"):
-        return devices.checked(name)
+        return devices.check_device(name)
     if name != "cuda":
         raise BadInput(
             f"the device {name} is not usable (a cluster itself says which GPU a task takes)",

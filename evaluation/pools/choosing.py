@@ -218,7 +218,7 @@ def execute(job: Job) -> None:
     row = PoolSelection.objects.select_related("pool__dataset").filter(job=job).first()
     if row is None or row.file:
         return
-    with converting_disk_full(), making.unpacked(row.pool) as folder:
+    with converting_disk_full(), making.unpack_pool(row.pool) as folder:
         out = folder / "selection.jsonl"
         child.manage(
             job,
@@ -258,7 +258,7 @@ def competition_arguments(row: PoolSelection) -> dict[str, object]:
 def _opened(chosen: PoolSettings) -> Iterator[PredictionPool]:
     """Yield the predictions. Raises Refusal for a class that the distance does not know."""
     wordnet = load_wordnet() if chosen.distance in WORDNET_DISTANCES else None
-    with making.unpacked(chosen.pool) as folder:
+    with making.unpack_pool(chosen.pool) as folder:
         try:
             pool = read_pool(folder, chosen.classifiers or None, wordnet)
             if chosen.content:

@@ -75,7 +75,7 @@ def open_file(pool: Pool) -> IO[bytes]:
 
 
 @contextmanager
-def unpacked(pool: Pool) -> Iterator[Path]:
+def unpack_pool(pool: Pool) -> Iterator[Path]:
     """Yield a temporary folder with the predictions as `mad select` reads them."""
     with open_file(pool) as file, tempfile.TemporaryDirectory(prefix="pool-") as folder:
         with zipfile.ZipFile(file) as archive:

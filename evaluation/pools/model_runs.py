@@ -20,7 +20,7 @@ from evaluation.benchmarks import runs
 from evaluation.benchmarks.kind import kind_of
 from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse
 from evaluation.benchmarks.scoring_device import scoring_device
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.models import Benchmark, ModelRun, Pool
 from evaluation.pools import making, registering, uploading, work_folders
 from evaluation.readers.pools import read_pool
@@ -89,7 +89,7 @@ def request(
         cure = f"Choose one of {', '.join(use.methods)}." if use.methods else "Give no method here."
         raise Refusal(cure, field="method")
     with transaction.atomic():
-        benchmark = locked(benchmark)
+        benchmark = lock_benchmark(benchmark)
         waiting = benchmark.model_runs.filter(
             model=name, pool=made, method=method, job__state=Job.State.QUEUED
         ).first()
@@ -217,7 +217,7 @@ def _pool_rows(run: ModelRun, pool: Pool, folder: Path) -> Path:
 
 def _uploaded_rows(pool: Pool, name: str, images: Collection[str], goal: Path) -> Path:
     """Write the one class per image of an uploaded pool; return the path."""
-    with making.unpacked(pool) as folder, goal.open("w", encoding="utf-8", newline="") as out:
+    with making.unpack_pool(pool) as folder, goal.open("w", encoding="utf-8", newline="") as out:
         read = read_pool(folder, None, None)
         ids = (nfc(each.decode()) for each in uploading.ids_of(read))
         writer = csv.writer(out, lineterminator="\n")

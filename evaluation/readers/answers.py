@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from labeling.files import BadInput, StrPath, require_file, text_lines
-from labeling.json_text import parsed
+from labeling.json_text import parse_json
 
 # Errors of numpy for a file that is no array. The head is a Python literal, which may also be
 # nested too deeply, hash a list, or give a length beyond 2^63.
@@ -46,7 +46,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             if not raw.strip():
                 continue
             try:
-                value = parsed(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+                value = parse_json(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise BadInput(
                     f"is not JSON ({error})", path, number, "one JSON object per line"

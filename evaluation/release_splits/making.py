@@ -63,10 +63,10 @@ def request(
             f"Split {extend.pk} is not sealed, so its extension cannot be. Make a new split.",
             field="seal",
         )
-    return extended(extend, release, actor)
+    return extend_split(extend, release, actor)
 
 
-def extended(split: ReleaseSplit, release: Release, actor: User) -> ReleaseSplit:
+def extend_split(split: ReleaseSplit, release: Release, actor: User) -> ReleaseSplit:
     """Return the extension of the split to a newer release. Raises Refusal, Conflict."""
     if split.release.campaign_id != release.campaign_id or split.release.number >= release.number:
         raise Refusal(
@@ -89,7 +89,7 @@ def make(row: ReleaseSplit) -> ReleaseSplit:
         return row
     earlier = None
     if row.extends:
-        with unpacked(make(row.extends)) as folder:
+        with unpack_split(make(row.extends)) as folder:
             earlier = files.read(folder / files.HEAD)
     source = source_of(stored.read(row.release))
     rule = files.parse_names(row.method, tuple(row.names))
@@ -158,7 +158,7 @@ def _benchmarks_on(row: ReleaseSplit) -> list[str]:
 
 
 @contextmanager
-def unpacked(row: ReleaseSplit) -> Iterator[Path]:
+def unpack_split(row: ReleaseSplit) -> Iterator[Path]:
     """Yield a temporary folder with the files of the split, as the command writes them."""
     with tempfile.TemporaryDirectory(prefix="split-") as folder:
         with storages["data"].open(row.file) as file, zipfile.ZipFile(file) as archive:

@@ -55,7 +55,7 @@ def images_of(row: ReleaseSplit, name: str) -> frozenset[str]:
     """Return the names of a part's images, normalized to NFC. Raises Conflict, BadInput."""
     if not row.file:
         raise Conflict(f"Split {row.pk} is not made yet. Wait for its job.", field="part")
-    with making.unpacked(row) as folder:
+    with making.unpack_split(row) as folder:
         return files.read_part(f"{folder}:{name}")
 
 
@@ -103,7 +103,7 @@ def images_for(benchmark: Benchmark, release: Release) -> frozenset[str] | None:
     row, name = part_for(benchmark.campaign, text)
     while row.release.number < release.number:
         later = ReleaseSplit.objects.select_related("release").filter(extends=row).first()
-        row = later or making.extended(row, release, benchmark.created_by)
+        row = later or making.extend_split(row, release, benchmark.created_by)
     return images_of(making.make(row), name)
 
 

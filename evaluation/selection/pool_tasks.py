@@ -86,7 +86,7 @@ def reduced_part(
     distances: str | None = None,
 ) -> bytes:
     """Return one of the parts of a pool, as shards.write_part writes it."""
-    device = device and devices.checked(device)
+    device = device and devices.check_device(device)
     rules, path = selecting.settings_of(settings), source_of(source)
     if distances is not None:
         rules = replace(rules, distances=read_distances(Path(distances)))

@@ -20,7 +20,7 @@ from evaluation.metrics.frames.sequences import PartsError, checked_order
 from evaluation.readers.fixations import Gazes
 from evaluation.sequences.objects import DrawnObject, drawn_objects, parts_of
 from labeling.files import BadInput, StrPath, require_file, text_lines
-from labeling.json_text import parsed
+from labeling.json_text import parse_json
 from labeling.release_files.frozen import Frozen
 
 # Part scheme → category → its parts in the order of revealing.
@@ -109,7 +109,7 @@ def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, .
     file = Path(path)
     require_file(file, "check the path")
     try:
-        content = parsed(file.read_text(encoding="utf-8-sig"))
+        content = parse_json(file.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
         raise BadInput("is not JSON", file=file, cure=_FORM) from None
     return checked_orders(content.get("orders") if isinstance(content, dict) else None, parts, file)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from evaluation import devices
 from evaluation.engines.input_files import SHARE_FILES
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.sequences.part_orders import Orders
 from evaluation.sequences.sequencing import frames_of, lines_of
@@ -194,15 +194,15 @@ def packed_frames(
     """Return the frames of a stretch as PNG files. local_device: the device on this machine."""
     del device
     files = {}
-    frames = revealed_frames(revealed, Path(photographs), devices.checked(local_device))
+    frames = revealed_frames(revealed, Path(photographs), devices.check_device(local_device))
     for number, (_, frame) in enumerate(frames):
         files[str(number)] = np.frombuffer(png(frame.cpu().numpy()), np.uint8)
-    return packed(files)
+    return pack_arrays(files)
 
 
 def unpack(content: bytes, stretch: FrameStretch) -> Iterator[tuple[str, bytes]]:
     """Yield the PNG file of each frame, by its id."""
-    files, _ = unpacked(content)
+    files, _ = unpack_arrays(content)
     for number, name in enumerate(stretch.frames):
         yield name, files[str(number)].tobytes()
 

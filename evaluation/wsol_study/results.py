@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from labeling.files import BadInput, atomic_write
-from labeling.json_text import parsed
+from labeling.json_text import parse_json
 from labeling.records import Record, to_json
 
 BOXES, MASKS = "maxboxaccv2", "mpxap"
@@ -302,7 +302,7 @@ class StudyFolder:
         with open(self.path / name, encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield kind.from_json(parsed(line))
+                    yield kind.from_json(parse_json(line))
                 except (ValueError, TypeError, AttributeError):
                     fault = f"is not a {kind.__name__} record"
                     raise BadInput(fault, self.path / name, number, CURE) from None

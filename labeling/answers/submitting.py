@@ -458,7 +458,7 @@ def _write(batch: _Batch) -> None:
             taken,
         )
         now = [batch.questions[pk] for pk in taken]
-        question_counts.changed([q._replace(seats_free=q.seats_free + 1) for q in now], now)
+        question_counts.update_counts([q._replace(seats_free=q.seats_free + 1) for q in now], now)
     if batch.member.kind.drawn:
         drafts.forget(answer.assignment_id for answer in batch.new)
     longest = batch.member.kind.longest_work_ms
@@ -505,7 +505,7 @@ def count_late(user_id: int, campaign_id: int) -> list[Locked]:
             locked[question_id] = after[-1]
     Answer.objects.filter(late=True, assignment__in=counting).update(late=False)
     Question.objects.filter(pk__in=[q.id for q in after]).update(seats_free=F("seats_free") - 1)
-    question_counts.changed(before, after)
+    question_counts.update_counts(before, after)
     return [locked[rows[seat]] for seat in counting if rows[seat] in locked]
 
 

@@ -25,7 +25,7 @@ LEASED = Seat.State.LEASED
 LIVE = (LEASED, Seat.State.ANSWERED)
 
 
-def assisted(
+def assistance_by_seat(
     seats: Sequence[Seat], campaign: Campaign, network: SegmentationNetwork
 ) -> dict[int, bool]:
     """Return by primary key whether each of one person's seats on a page draws with the model.

@@ -173,7 +173,7 @@ def _settle(
 
 def _change(question: Locked, state: str) -> None:
     Question.objects.filter(pk=question.id).update(state=state, follow_up=question.is_followed)
-    question_counts.changed([question], [question._replace(state=state)])
+    question_counts.update_counts([question], [question._replace(state=state)])
 
 
 def _follow(campaign: Campaign, question: Locked) -> None:

@@ -131,7 +131,7 @@ def _record(decided: Sequence[Judged]) -> None:
         "FROM decided WHERE labeling_question.id = decided.id",
         rows,
     )
-    question_counts.changed(
+    question_counts.update_counts(
         [judgement.question for judgement in decided],
         [
             judgement.question._replace(state=str(judgement.verdict.state), seats_free=0)
@@ -290,7 +290,7 @@ def _open_again(before: Sequence[Locked], after: Sequence[Locked]) -> None:
         "FROM again WHERE labeling_question.id = again.id",
         rows,
     )
-    question_counts.changed(before, after)
+    question_counts.update_counts(before, after)
 
 
 def _close_seats(question_ids: Sequence[int]) -> None:
@@ -415,10 +415,10 @@ def tallies(campaign: Campaign, question_ids: Sequence[int]) -> Tallies:
 
     Counts each person's last answer that was not late, without voided people; sorted by answer.
     """
-    return tallied(campaign, votes_on_page(question_ids))
+    return tally_votes(campaign, votes_on_page(question_ids))
 
 
-def tallied(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]]) -> Tallies:
+def tally_votes(campaign: Campaign, votes_by_question: Mapping[int, Sequence[Vote]]) -> Tallies:
     """Return tallies of votes that were read already."""
     kind = KINDS[campaign.kind]
     voided = calibration_store.in_force(campaign).voided

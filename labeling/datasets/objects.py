@@ -47,7 +47,7 @@ def category_of(item: Item) -> str:
     return _category([*item.given_labels.all()]) if item.region is not None else ""
 
 
-def described(items: Iterable[Item]) -> dict[int, PartedObject]:
+def describe(items: Iterable[Item]) -> dict[int, PartedObject]:
     """Return the objects for file formats by item id: category, crop, outline and given parts.
 
     If several sources describe a part, the latest wins. The number of queries is constant.

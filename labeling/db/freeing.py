@@ -44,4 +44,4 @@ def free(questions: Sequence[Locked], seats: dict[int, int], lane: int) -> None:
         for question in questions
         if question.state == Question.State.OPEN
     ]
-    question_counts.changed([q for q in questions if q.state == Question.State.OPEN], more)
+    question_counts.update_counts([q for q in questions if q.state == Question.State.OPEN], more)

@@ -55,7 +55,7 @@ class StateCounts(NamedTuple):
         return self.open + self.decided
 
 
-def changed(before: Iterable[Locked], after: Iterable[Locked]) -> None:
+def update_counts(before: Iterable[Locked], after: Iterable[Locked]) -> None:
     """Update the counters for questions that went from `before` to `after`."""
     by_campaign: dict[int, Counter[str]] = defaultdict(Counter)
     for sign, questions in ((-1, before), (1, after)):

@@ -197,7 +197,7 @@ def reopen(campaign: Campaign, question_ids: Sequence[int]) -> int:
     subject_ids = {subject for subject in rows.values_list("subject", flat=True) if subject}
     with question_counts.counting_repeats(campaign.pk, subject_ids):
         rows.update(state=Question.State.OPEN, lane=Question.Lane.RETURNED)
-    question_counts.changed(back, again)
+    question_counts.update_counts(back, again)
     outcome = settling.replay_locked(again)
     outcome.free_missing_seats()
     return len(back)
@@ -224,7 +224,7 @@ def withdraw_in_states(
     ]
     with question_counts.counting_repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
         Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
-    question_counts.changed(before, after)
+    question_counts.update_counts(before, after)
     Seat.objects.filter(question_id__in=pks, state=Seat.State.LEASED).update(
         state=Seat.State.CLOSED
     )

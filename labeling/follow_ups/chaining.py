@@ -155,7 +155,7 @@ def _policy(campaign_id: int) -> tuple[int, policies.WholePolicy]:
 def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, PairPlan]]:
     """Return the plan for each item, in a fixed number of queries."""
     item_plans = []
-    pairs_by_item = replayed(campaign, items)
+    pairs_by_item = replay_pairs(campaign, items)
     for item in items:
         plan = PairPlan()
         for topic, pair in pairs_by_item.get(item, {}).items():
@@ -167,7 +167,7 @@ def plans(campaign: Campaign, items: Sequence[int]) -> list[tuple[int, PairPlan]
     return item_plans
 
 
-def replayed(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, ReplayedPair]]:
+def replay_pairs(campaign: Campaign, items: Collection[int]) -> dict[int, dict[str, ReplayedPair]]:
     """Return item → topic → state of the pair, in a fixed number of queries."""
     rows = list(
         Question.objects.filter(campaign=campaign, item__in=list(items), round__gte=0)

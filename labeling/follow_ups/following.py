@@ -371,7 +371,7 @@ def _withdraw(planned: Planned, locked: dict[int, Locked]) -> int:
         )
         before = [locked[pk] for pk in leaving]
         gone = [q._replace(state=State.WITHDRAWN.value, seats_free=0) for q in before]
-        question_counts.changed(before, gone)
+        question_counts.update_counts(before, gone)
         Seat.objects.filter(question_id__in=leaving, state=Seat.State.LEASED).update(
             state=Seat.State.CLOSED
         )
@@ -434,7 +434,7 @@ def _reopen(questions: list[Locked]) -> int:
     states = dict.fromkeys(verdicts, State.SETTLED.value)
     states |= dict.fromkeys(dropped, State.DROPPED.value)
     after = [q._replace(state=states.get(q.id, State.OPEN.value)) for q in questions]
-    question_counts.changed(questions, after)
+    question_counts.update_counts(questions, after)
     settling.replay(open_again)
     return len(question_ids)
 

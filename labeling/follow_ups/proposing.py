@@ -108,7 +108,7 @@ def _switch_pairs(pks: Sequence[int]) -> int:
             after.append(locked[row.pk]._replace(step=row.step, seats_free=row.seats_free))
             turned.append(row)
         Question.objects.bulk_update(turned, ["step", "content", "seats_free"])
-        question_counts.changed(before, after)
+        question_counts.update_counts(before, after)
     return len(turned)
 
 

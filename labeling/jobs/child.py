@@ -20,10 +20,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from labeling.environment import allowed
+from labeling.environment import allowed_variables
 from labeling.errors import Refusal
 from labeling.jobs import launcher, queue
-from labeling.jobs.masking import masked
+from labeling.jobs.masking import mask_secrets
 from labeling.models import Job
 
 logger = logging.getLogger(__name__)
@@ -132,13 +132,13 @@ def run(
     if code:
         logger.warning("the child of job %s ended with status %s: %s", job.pk, code, last)
         raise _failure(code, last, limits)
-    return masked(output.stdout.decode(errors="replace"))
+    return mask_secrets(output.stdout.decode(errors="replace"))
 
 
 def _environment(folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
     # ASSAY_CHILD: settings skip .env. ASSAY_DATA: a folder without database and key.
     variables = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
-    return {**allowed(os.environ), **variables, **extra}
+    return {**allowed_variables(os.environ), **variables, **extra}
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
@@ -216,4 +216,4 @@ class _Output:
         if not ended:
             text = text.rpartition("\n")[0]
         lines = [line.strip() for line in text.split("\n")]
-        return masked(next((line for line in reversed(lines) if line), ""))[:MAX_LINE_LENGTH]
+        return mask_secrets(next((line for line in reversed(lines) if line), ""))[:MAX_LINE_LENGTH]

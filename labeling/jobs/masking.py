@@ -16,7 +16,7 @@ SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return the text with *** for secrets of settings and environment, and for passwords
     in URLs.
     """

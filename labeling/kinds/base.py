@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from labeling.errors import Refusal
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
+from labeling.kinds.votes import Choices, Verdict, choice_rows, clean_choice, plurality
 from labeling.sentences import gettext
 
 if TYPE_CHECKING:
@@ -231,12 +231,12 @@ class ChoiceKind(Kind):
     options: ClassVar[Choices]
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
-        return offered(self.options)
+        return choice_rows(self.options)
 
     def clean(
         self, value: object, settings: Mapping[str, Any], context: DrawingContext | None = None
     ) -> Answer:
-        return checked(value, self.options)
+        return clean_choice(value, self.options)
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(sorted(word for word, _, _ in self.options if word not in self.abstentions))

@@ -51,7 +51,7 @@ from labeling.geometry.boxes import Box, iou
 from labeling.kinds.base import BOXES, CHAINS, Answer, DrawingContext, Kind
 from labeling.kinds.policies import RULES_OF
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import Verdict, offered
+from labeling.kinds.votes import Verdict, choice_rows
 from labeling.sentences import gettext
 from labeling.sentences import gettext_noop as _
 
@@ -127,7 +127,7 @@ class Step(Kind):
     options: tuple[tuple[str, str, str], ...]
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
-        return offered(self.options)
+        return choice_rows(self.options)
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(word for word, _, _ in self.options)

@@ -18,7 +18,7 @@ from labeling.geometry import polygons, regions
 from labeling.geometry.polygons import PolygonLists
 from labeling.kinds.base import OBJECTS, DrawingContext, DrawnKind
 from labeling.kinds.policy_keys import WholePolicy
-from labeling.kinds.votes import Verdict, exact_share, offered
+from labeling.kinds.votes import Verdict, choice_rows, exact_share
 from labeling.parts import joining
 from labeling.parts.joining import DrawnParts, PartAnswer, ProposalUse, is_assisted, labels_in
 from labeling.sentences import gettext
@@ -121,7 +121,7 @@ class Parts(DrawnKind):
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return value, label and key of each reason to skip an object."""
-        return offered(SKIPS)
+        return choice_rows(SKIPS)
 
     def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
         return super().words(settings) | {WORD: gettext("Drawn")}

@@ -104,12 +104,12 @@ def exact_share(share: float) -> Fraction:
     return Fraction(str(share))
 
 
-def offered(choices: Choices) -> list[dict[str, str]]:
+def choice_rows(choices: Choices) -> list[dict[str, str]]:
     """Return value, label and key of each choice on the page."""
     return [{"value": value, "label": gettext(label), "key": key} for value, label, key in choices]
 
 
-def checked(value: object, choices: Choices) -> str:
+def clean_choice(value: object, choices: Choices) -> str:
     """Return the answer if it is one of these. Raises Refusal, which lists them."""
     words = [word for word, _, _ in choices]
     # A list or dict could be compared too, but is no word.

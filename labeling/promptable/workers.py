@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
-from labeling.environment import allowed
+from labeling.environment import allowed_variables
 from labeling.geometry.polygons import PolygonLists
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ class _Worker:
         self.process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
             [*command, *limits],
             cwd=ROOT,
-            env={**allowed(os.environ), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+            env={**allowed_variables(os.environ), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

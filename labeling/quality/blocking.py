@@ -57,7 +57,7 @@ class BlockOutcome:
     answerable: bool = True
 
 
-def affected(campaign: Campaign, user: User) -> dict[str, int]:
+def count_affected(campaign: Campaign, user: User) -> dict[str, int]:
     """Return what blocking this person would affect: {"answers": votes to void, "questions":
     decided ones among those they voted on, "seats": open ones that would return to others}.
     """

@@ -53,7 +53,7 @@ def _accepted_boxes(campaign: Campaign, pks: Sequence[int]) -> dict[int, tuple[B
     """Return, for drawings with an accepted box, the box and the other boxes of the pair."""
     items = Question.objects.filter(pk__in=pks).values_list("item_id", flat=True)
     drawing_ids, boxes_by_id = set(pks), {}
-    for pairs in chaining.replayed(campaign, set(items)).values():
+    for pairs in chaining.replay_pairs(campaign, set(items)).values():
         for pair in pairs.values():
             boxes = [boxed.box for boxed in pair.chain.boxes]
             for index, boxed in enumerate(pair.chain.boxes):

@@ -99,7 +99,7 @@ def promote(campaign: Campaign, actor: User | None, question_ids: Sequence[int])
     """
     rows = campaign.questions.filter(pk__in=question_ids, round__gte=0)
     pairs = sorted(set(rows.values_list("item_id", "topic")))
-    replayed = chaining.replayed(campaign, {item for item, _ in pairs})
+    replayed = chaining.replay_pairs(campaign, {item for item, _ in pairs})
     made = 0
     with transaction.atomic():
         for item, topic in pairs:

@@ -114,7 +114,7 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
             "item_id", "item__image__name", "item__image__width", "item__image__height"
         )
     }
-    replayed = chaining.replayed(campaign, items)
+    replayed = chaining.replay_pairs(campaign, items)
     by_item = {
         item: [
             Finding(kind, item, *images[item], pair.path[0].id, topics, boxes, overlap)
@@ -223,7 +223,7 @@ def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
     """Settle the pair with the changed boxes and return the id of the new question."""
-    pairs = chaining.replayed(campaign, [finding.item])[finding.item]
+    pairs = chaining.replay_pairs(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]
     boxes, state = list(pair.chain.boxes), pair.chain.coverage

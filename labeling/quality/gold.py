@@ -266,7 +266,7 @@ def _replace(question: Question) -> bool:
         # Its answer is known now, so other questions of the image may open or close.
         follow_up=before.is_followed,
     )
-    question_counts.changed([before], [before._replace(state=Question.State.GOLD.value)])
+    question_counts.update_counts([before], [before._replace(state=Question.State.GOLD.value)])
     if before.is_followed:
         queue.enqueue("advance", str(question.campaign_id), campaign=question.campaign)
     return True

@@ -1,7 +1,7 @@
 """Counting everybody again after gold was corrected, including the people it stopped.
 
-This lets nobody in: `freed` lists people whom the campaign's rules stopped and would not stop with
-the current gold, and a researcher decides. docs/explanation/quality.md, Gold.
+This lets nobody in: `wrongly_stopped` lists people whom the campaign's rules stopped and would
+not stop with the current gold, and a researcher decides. docs/explanation/quality.md, Gold.
 """
 
 from django.db.models import Q
@@ -29,7 +29,7 @@ def execute(job: Job) -> None:
         _recount(campaign, membership)
 
 
-def freed(campaign: Campaign) -> list[Membership]:
+def wrongly_stopped(campaign: Campaign) -> list[Membership]:
     """Return people whom the rules stopped and would not stop with the current gold."""
     rows = campaign.memberships.active().filter(stage__in=STOPPED, standing__has_key="freed")
     return list(rows.select_related("user").order_by("pk"))

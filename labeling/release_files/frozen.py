@@ -215,7 +215,7 @@ class Frozen:
             yield (
                 photo,
                 [
-                    frozen_objects.parted(row, names.get(row["category"], {}))
+                    frozen_objects.to_parted_object(row, names.get(row["category"], {}))
                     for row in drawn.of(photo.name)
                 ],
             )

@@ -142,7 +142,7 @@ def _given(part: Part) -> PartLine:
     }
 
 
-def parted(line: ObjectLine, names: Mapping[str, str]) -> PartedObject:
+def to_parted_object(line: ObjectLine, names: Mapping[str, str]) -> PartedObject:
     """Return the object of a line, without the rest. names: of its category's parts, by key."""
     outline, crop = line["outline"], line["crop"]
     return PartedObject(

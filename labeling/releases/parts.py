@@ -37,7 +37,7 @@ class FrozenObjects:
         items = Item.objects.in_bulk(regions)
         for pk, item in items.items():
             item.region = regions[pk]
-        self.known = objects.described(items.values())
+        self.known = objects.describe(items.values())
 
     def box_note(self, question: FrozenQuestion) -> dict[str, bool]:
         """Return {"boxed": …} for an object as large as its image: whether its row had a box."""

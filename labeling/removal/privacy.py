@@ -58,14 +58,14 @@ class RemovedImage(Record):
     embeddings: list[str] = field(default_factory=list)
 
 
-def published(image: Image) -> list[str]:
+def releases_with(image: Image) -> list[str]:
     """Return the releases with the image's labels. They are kept, since others may use them."""
     rows = Release.objects.filter(campaign__in=_campaigns(image)).select_related("campaign")
     return [f"{row.campaign.title}, release {row.number}" for row in rows.order_by("pk")]
 
 
 def remove(image: Image, actor: User, typed: str) -> list[str]:
-    """Remove the image's pixels and return its `published` releases.
+    """Remove the image's pixels and return the releases with its labels.
 
     typed: the image's name, to confirm. Raises NotAllowed or Refusal, and Conflict while a job
     reads images of the dataset.
@@ -79,7 +79,7 @@ def remove(image: Image, actor: User, typed: str) -> list[str]:
     )
     if jobs.filter(state=Job.State.RUNNING).exists():
         raise Conflict("A job of the dataset is reading images. Try again once it has ended.")
-    releases = published(image)
+    releases = releases_with(image)
     # Frames of its objects are separate images.
     derived = Image.objects.filter(items__derived_from__image=image).exclude(pk=image.pk)
     removed = [_blank(row, actor) for row in [image, *derived.distinct()]]

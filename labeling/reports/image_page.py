@@ -103,7 +103,7 @@ def facts(user: User, image: Image, campaigns: Sequence[Campaign]) -> ImageFacts
     drawn = [item for item in items if item.region is not None]
     for item in drawn:
         item.image = image
-    described = objects.described(drawn)
+    described = objects.describe(drawn)
     shapes = [
         *_known_shapes(known),
         *(

@@ -107,7 +107,7 @@ def tiles(dataset: Dataset, pks: Sequence[int]) -> list[ObjectTile]:
     """Return tiles of these ids in their order, in a fixed number of queries."""
     vocabulary = vocabulary_store.current_vocabulary(dataset)
     items = Item.objects.in_bulk(pks)
-    described = objects.described(items.values())
+    described = objects.describe(items.values())
     return [_tile(items[pk], described[pk], vocabulary) for pk in pks if pk in items]
 
 

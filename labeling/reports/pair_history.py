@@ -57,7 +57,7 @@ class PairHistory:
 
 def for_question(campaign: Campaign, question: Question) -> PairHistory:
     """Return the pair of a question, in a fixed number of queries."""
-    pair = chaining.replayed(campaign, [question.item_id])[question.item_id][question.topic]
+    pair = chaining.replay_pairs(campaign, [question.item_id])[question.item_id][question.topic]
     pks = [step.id for step in pair.path]
     questions = Question.objects.select_related("item__image").in_bulk(pks)
     answers: dict[int, list[Answer]] = defaultdict(list)

@@ -80,7 +80,7 @@ def editor_setup(
     keep: key under which the browser stores the unsent drawing.
     """
     return {
-        "object": object_of(objects.described([item])[item.pk], campaign, topic),
+        "object": object_of(objects.describe([item])[item.pk], campaign, topic),
         "parts": parts_of(campaign, topic),
         "value": value,
         "ask_outline": campaign.settings["ask_outline"],
@@ -137,7 +137,7 @@ class PartsPicture:
 
 def question_picture(campaign: Campaign, question: Question) -> PartsPicture:
     """Return the picture of a question, in a fixed number of queries."""
-    parted = objects.described([question.item])[question.item.pk]
+    parted = objects.describe([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
     value = settlement.value if settlement and _has_parts(settlement.value) else None
     people = _people(question, settlement)

@@ -25,7 +25,7 @@ KEPT_SECONDS = 300.0
 DECIDED = (Question.State.SETTLED, Question.State.DROPPED, Question.State.REVIEW)
 
 
-def decided(campaign: Campaign) -> QuerySet[Question]:
+def decided_questions(campaign: Campaign) -> QuerySet[Question]:
     return campaign.questions.filter(state__in=DECIDED)
 
 
@@ -34,7 +34,7 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
 
     The sample is stable while the campaign does not change.
     """
-    questions = decided(campaign)
+    questions = decided_questions(campaign)
     if total > size:
         share = int(RING * size / total)
         questions = questions.annotate(place=PLACE).filter(place__lt=share)

@@ -53,7 +53,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     page_votes = votes_on_page(pks)
-    votes = settling.tallied(campaign, page_votes)
+    votes = settling.tally_votes(campaign, page_votes)
     current = {
         settlement.question_id: settlement
         for settlement in Settlement.objects.filter(in_runs("question_id", pks)).order_by("pk")

@@ -12,14 +12,14 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 CSV = "text/csv; charset=utf-8"
 
 
-def attached(response: Response, name: str) -> Response:
+def as_attachment(response: Response, name: str) -> Response:
     """Return the response as an attachment of this name."""
     response["Content-Disposition"] = content_disposition_header(True, name) or ""
     return response
 
 
 def text(content: str, media_type: str, name: str) -> HttpResponse:
-    return attached(HttpResponse(content, content_type=media_type), name)
+    return as_attachment(HttpResponse(content, content_type=media_type), name)
 
 
 def csv(rows: Iterable[Iterable[object]], name: str) -> HttpResponse:

@@ -83,7 +83,7 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "image": image,
         "form": form,
         "privacy_form": privacy_form,
-        "published": privacy.published(image),
+        "published": privacy.releases_with(image),
         "dependents": undo.dependents(),
     }
     return render(request, "labeling/delete_image.html", context)

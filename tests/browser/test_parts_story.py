@@ -179,7 +179,7 @@ def test_parts_come_in_are_drawn_mended_and_come_out(
     page.click("a:has-text('2 pieces')")
     page.wait_for_selector("text=Merge of right arm")
     looked_at(page, "parts-story-merge")
-    [merged] = [part for part in objects.described([arm])[arm.pk].parts if part.key == "arm"]
+    [merged] = [part for part in objects.describe([arm])[arm.pk].parts if part.key == "arm"]
     assert (len(merged.pieces), len(merged.polygons), merged.apart) == (2, 1, False)
 
     # Bob draws what is missing.

@@ -215,7 +215,7 @@ def test_an_audit_is_answered_by_key_and_blind(browser_as, crowded, site):
 def test_a_person_is_blocked_and_the_votes_come_back(page, crowded, site):
     torn = member(crowded, "contrary")
     before = list(crowded.questions.order_by("pk").values_list("pk", "state"))
-    touched = blocking.affected(crowded, torn.user)
+    touched = blocking.count_affected(crowded, torn.user)
     assert touched["answers"] > 0
     page.goto(site("/campaigns/cats/people/"))
 

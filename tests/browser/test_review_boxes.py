@@ -61,7 +61,7 @@ def open_review(page, site):
 
 
 def chain_of(campaign):
-    [pairs] = chaining.replayed(campaign, Item.objects.values_list("pk", flat=True)).values()
+    [pairs] = chaining.replay_pairs(campaign, Item.objects.values_list("pk", flat=True)).values()
     return pairs[DOG].chain
 
 

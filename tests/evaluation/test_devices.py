@@ -31,16 +31,16 @@ def gpus(monkeypatch):
 
 def test_auto_is_a_gpu_where_there_is_one(gpus):
     gpus(1)
-    assert devices.checked("auto") == "cuda"
+    assert devices.check_device("auto") == "cuda"
 
     gpus(0)
-    assert devices.checked("auto") == "cpu"
+    assert devices.check_device("auto") == "cpu"
 
 
 def test_without_a_driver_auto_is_the_cpu_and_torch_is_not_imported():
     code = (
         "import sys; from evaluation import devices; devices.DRIVER_FILES = ();"
-        "print(devices.checked('auto'), devices.with_device({}), 'torch' in sys.modules)"
+        "print(devices.check_device('auto'), devices.with_device({}), 'torch' in sys.modules)"
     )
 
     process = subprocess.run(
@@ -54,7 +54,7 @@ def test_without_a_driver_auto_is_the_cpu_and_torch_is_not_imported():
 def test_a_gpu_that_is_here_keeps_its_name(gpus):
     gpus(2)
     for name in ["cuda", "cuda:0", "cuda:1"]:
-        assert devices.checked(name) == name, name
+        assert devices.check_device(name) == name, name
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_device_that_is_not_here_is_refused_with_the_cure(gpus, name, count, b
     gpus(count, built)
 
     with pytest.raises(BadInput) as refused:
-        devices.checked(name)
+        devices.check_device(name)
 
     assert str(refused.value).startswith(f"the device {name} is not usable")
     refused.match(words)
@@ -86,7 +86,7 @@ def test_a_gpu_that_takes_no_array_is_refused_with_torchs_reason(gpus, monkeypat
     monkeypatch.setattr(torch, "zeros", busy)
 
     with pytest.raises(BadInput, match=r"\(CUDA error: all devices are busy\); see with"):
-        devices.checked("cuda")
+        devices.check_device("cuda")
 
 
 def test_versions_name_the_libraries_and_the_gpu(gpus):
@@ -211,4 +211,4 @@ def test_a_batch_that_a_real_gpu_cannot_hold_is_halved():
 
     assert sum(devices.BatchSize(8, tell=messages.append).run(8, work)) == 8
     assert messages
-    assert devices.versions(devices.checked("cuda"))["gpu"]
+    assert devices.versions(devices.check_device("cuda"))["gpu"]

@@ -25,7 +25,7 @@ from evaluation.classifiers.predicting.photographs import (
 from evaluation.classifiers.predicting.pool_files import ClassifierPredictions, PoolInProgress
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import SHARE_FILES
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.tasks import Task, map_in_tasks, task
 from labeling.files import BadInput
 
@@ -125,12 +125,12 @@ def predicted_stretch(
             arrays[f"confidences{number}"] = np.concatenate(
                 [each.confidences for each in predictions]
             )
-    return packed(arrays, [[each.images, each.skipped, each.end] for each in batches])
+    return pack_arrays(arrays, [[each.images, each.skipped, each.end] for each in batches])
 
 
 def add(content: bytes, stretch: ListStretch, pool: PoolInProgress) -> None:
     """Add the batches of a task that the pool lacks."""
-    arrays, batches = unpacked(content)
+    arrays, batches = unpack_arrays(content)
     # Read each array once: every access to a pack decodes it.
     columns = {
         name: (arrays[f"labels{number}"], arrays[f"confidences{number}"])

@@ -17,7 +17,7 @@ from evaluation.classifiers.scoremaps.planning import ScoremapPlan
 from evaluation.classifiers.scoremaps.reading import Size
 from evaluation.classifiers.task_networks import Networks
 from evaluation.engines.input_files import files_sha256, refuse_others
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.attribution.recipes import Recipe
 
@@ -122,16 +122,16 @@ def packed_maps(
         if named
         else None
     )
-    return packed(maps, classes)
+    return pack_arrays(maps, classes)
 
 
 def unpack(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yield each id with its map from a task's result."""
-    maps, _ = unpacked(content)
+    maps, _ = unpack_arrays(content)
     for number, name in enumerate(names):
         yield name, maps[str(number)]
 
 
 def classes_in(content: bytes, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each id with its likeliest class from a task's result."""
-    yield from zip(names, unpacked(content)[1], strict=True)
+    yield from zip(names, unpack_arrays(content)[1], strict=True)

@@ -111,7 +111,9 @@ class ReviewedPool:
         return replace(self, after=after)
 
 
-def reviewed(pool: ReviewPool, strata: Strata, judged: Mapping[Pair, Judgement]) -> ReviewedPool:
+def apply_review(
+    pool: ReviewPool, strata: Strata, judged: Mapping[Pair, Judgement]
+) -> ReviewedPool:
     """Return the label sets after the review: the valid classes on reviewed images, else
     unchanged.
     """
@@ -169,7 +171,7 @@ def accuracy(
     return _mean(pool.is_right(name, sets)[counted], confidence, generator)
 
 
-def estimated(
+def estimate_share(
     review: ReviewedPool, name: str, confidence: float, generator: np.random.Generator
 ) -> ReviewShare:
     """Return the accuracy as estimated from the reviewed images only, sampled images by weight."""
@@ -197,7 +199,7 @@ def rescored(
         sha256=sha256,
         before=before,
         after=after,
-        estimated=estimated(review, name, confidence, generator),
+        estimated=estimate_share(review, name, confidence, generator),
         mistakes=mistakes(review, name, confidence, generator) if is_model else None,
     )
 

@@ -107,7 +107,7 @@ def write_version(
     seed: int,
 ) -> ReviewFile:
     """Write sets.csv and version.json of the next version into the folder; return the latter."""
-    review = applying.reviewed(inputs.pool, strata, judged)
+    review = applying.apply_review(inputs.pool, strata, judged)
     generator = np.random.default_rng(seed)
     with atomic_write(folder / SETS) as file:
         file.writelines(applying.lines(review, wordnet.wnid))

@@ -90,7 +90,7 @@ def score(
         scored_version = _scored(pool, version.applied, sha256, confidence, generator)
         scored_version.rates = applying.rates(review, confidence, generator)
         for row in scored_version.submissions:
-            row.estimated = applying.estimated(review, row.name, confidence, generator)
+            row.estimated = applying.estimate_share(review, row.name, confidence, generator)
             if row.is_reviewed:
                 row.mistakes = applying.mistakes(review, row.name, confidence, generator)
         scored.append(scored_version)

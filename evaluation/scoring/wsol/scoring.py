@@ -48,9 +48,9 @@ class Scoring(ABC, Generic[Row, Truth, Sums, Result]):
     ) -> Result:
         """Return the result of `score wsol`. Without scoremaps, score the center-Gaussian baseline.
 
-        device: a name from devices.checked. by_torch: whether torch scores many maps at once; by
-        default on every device except the CPU, where compiled loops are 8 to 180 times as fast. The
-        result is the same.
+        device: a name from devices.check_device. by_torch: whether torch scores many maps at once;
+        by default on every device except the CPU, where compiled loops are 8 to 180 times as fast.
+        The result is the same.
         """
         read = self.reader(scoremaps)
         return self.result(self.sums(read, device, by_torch), scoremaps, device)

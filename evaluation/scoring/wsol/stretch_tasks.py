@@ -15,7 +15,7 @@ import numpy as np
 from evaluation import devices
 from evaluation.engines import input_files
 from evaluation.engines.input_files import files_sha256, refuse_others
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, map_in_tasks, split, task
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
@@ -77,7 +77,7 @@ def counted_boxes(
     device: str,
 ) -> bytes:
     """Return the BoxScore of some images as numpy arrays. maps: SHA-256 of the score maps."""
-    device, rule = devices.checked(device), Protocol(**protocol)
+    device, rule = devices.check_device(device), Protocol(**protocol)
     read = _reader(scoremaps, maps, rule, names)
     stretch_images = [
         WsolImage(name, "", width, height, np.array(boxes, np.float64))
@@ -90,14 +90,14 @@ def counted_boxes(
     }
     sums = scoring.BoxScoring(stretch_images, rule, class_right, curves).sums(read, device)
     arrays = {name: getattr(sums, name) for name in BOX_ARRAYS}
-    return packed(arrays, [sums.images, sums.class_hits], compressed=True)
+    return pack_arrays(arrays, [sums.images, sums.class_hits], compressed=True)
 
 
 def joined_boxes(boxes: scoring.BoxScoring, objects: Iterable[bytes]) -> BoxScore:
     """Return the sum of the tasks' counts."""
     total = boxes.empty()
     for content in objects:
-        counted, (images, class_hits) = unpacked(content)
+        counted, (images, class_hits) = unpack_arrays(content)
         task_sums = replace(boxes.empty(), images=images, class_hits=class_hits)
         for name in BOX_ARRAYS:
             setattr(task_sums, name, counted[name])
@@ -155,7 +155,7 @@ def counted_masks(
 
     kept: the store that has the masks, and their key in it.
     """
-    device, rule = devices.checked(device), Protocol(**protocol)
+    device, rule = devices.check_device(device), Protocol(**protocol)
     stretch_images = [
         MaskedImage(name, label, _paths(drawn), _paths(ignore))
         for (label, *_), (name, drawn, ignore) in zip(images, files, strict=True)
@@ -165,14 +165,14 @@ def counted_masks(
         refuse_others(_masks_of(local_images), masks)
         sums = scoring.MaskScoring(local_images, rule, Path(metadata)).sums(read, device)
     counts = np.array(list(sums.classes.values()))
-    return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
+    return pack_arrays({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 
 
 def joined_masks(masks: scoring.MaskScoring, objects: Iterable[bytes]) -> MaskScore:
     """Return the sum of the tasks' counts."""
     total = masks.empty()
     for content in objects:
-        counted, (images, labels) = unpacked(content)
+        counted, (images, labels) = unpack_arrays(content)
         classes = dict(zip(labels, counted["counts"], strict=True))
         total.join(MaskScore(masks.protocol, images, classes))
     return total
@@ -205,7 +205,7 @@ def _fetched(
         yield images
         return
     store, key = Store.at(kept[0]), kept[1]
-    with input_files.fetched(store, key, _masks_of(images)) as files:
+    with input_files.fetch_files(store, key, _masks_of(images)) as files:
         paths = iter(files)
         yield [
             replace(

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from evaluation.engines.packing import packed
+from evaluation.engines.packing import pack_arrays
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.attribution.gradients import score_maps
 from evaluation.metrics.attribution.recipes import Recipe
@@ -15,7 +15,7 @@ from evaluation.wsol_study.methods.base import Localizer, WsolMethod
 from evaluation.wsol_study.results import Attribution
 from evaluation.wsol_study.running.scores import normal
 from evaluation.wsol_study.running.training import TrialPlan
-from evaluation.wsol_study.running.trials import StudySite, scored
+from evaluation.wsol_study.running.trials import StudySite, score_part
 
 # The paper's names → ours.
 METHODS = {
@@ -84,5 +84,7 @@ def attributed_model(
 ) -> bytes:
     """Return the score of a model's gradients on a part."""
     maps = GradientMaps(Recipe(METHODS[method], samples=samples, smooth=smooth))
-    _, scores = scored(trained, TrialPlan.from_json(plan), StudySite.from_json(site), part, maps)
-    return packed({}, scores.to_json())
+    _, scores = score_part(
+        trained, TrialPlan.from_json(plan), StudySite.from_json(site), part, maps
+    )
+    return pack_arrays({}, scores.to_json())

@@ -15,7 +15,7 @@ from PIL import Image
 from evaluation import devices
 from evaluation.classifiers.scoremaps import folder as map_folders
 from evaluation.classifiers.scoremaps import reading
-from evaluation.engines.packing import unpacked
+from evaluation.engines.packing import unpack_arrays
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
 from evaluation.readers.wsol_folders import WsolImage
@@ -190,7 +190,7 @@ class StudyRun:
         models = []
         for plan, task, content in zip(plans, tasks, self.make(tasks, purpose), strict=True):
             Path(task.locations["checkpoint"]).unlink(missing_ok=True)
-            values = TrainedValues.from_json(unpacked(content)[1])
+            values = TrainedValues.from_json(unpack_arrays(content)[1])
             models.append(_model(plan, task, values))
             if purpose == "search":
                 self._write_curve(models[-1].trial, values)
@@ -240,7 +240,7 @@ class StudyRun:
         }
         scores = {}
         for key, content in zip(tasks, self.make(list(tasks.values()), "test"), strict=True):
-            arrays, values = unpacked(content)
+            arrays, values = unpack_arrays(content)
             scores[key] = Scores.from_json(values)
             if columns := scores[key].columns:
                 pair = whole[key].trial.pair
@@ -314,7 +314,7 @@ class StudyRun:
         self.folder.write_rows("samples/boxes.csv", [["id", "x0", "y0", "x1", "y1"], *boxes])
 
     def _scores(self, tasks: Sequence[Task], purpose: str) -> list[Scores]:
-        return [Scores.from_json(unpacked(made)[1]) for made in self.make(tasks, purpose)]
+        return [Scores.from_json(unpack_arrays(made)[1]) for made in self.make(tasks, purpose)]
 
     def _center(self) -> results.Center:
         protocol = self.config.protocol

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from evaluation import devices
-from evaluation.engines.packing import packed, unpacked
+from evaluation.engines.packing import pack_arrays, unpack_arrays
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task, task
 from evaluation.scoring.wsol.splits import TEST
@@ -22,7 +22,7 @@ from evaluation.wsol_study.methods.base import WsolMethod
 from evaluation.wsol_study.running.parts import StudyData, StudyPart, seed_of
 from evaluation.wsol_study.running.scores import Maps, Scores, center_scores, maps_of, scores_of
 from evaluation.wsol_study.running.training import Training, TrialPlan
-from labeling.json_text import canonical, parsed
+from labeling.json_text import canonical, parse_json
 from labeling.records import Record
 
 WEIGHT, MAP = "weight/", "map/"
@@ -85,7 +85,7 @@ class StudySite(Record):
 @lru_cache(maxsize=8)
 def _part(data: bytes, name: str) -> StudyPart:
     """Return a part; kept, since all tasks of a process read the same images."""
-    return StudyData.from_json(parsed(data.decode())).part(name)
+    return StudyData.from_json(parse_json(data.decode())).part(name)
 
 
 def training_task(
@@ -133,7 +133,7 @@ def trained_model(
     at, goal = StudySite.from_json(site), TrialPlan.from_json(plan)
     parts = {name: at.part(name) for name in goal.part_names}
     with computing(threads, deterministic):
-        training = Training(goal, parts, devices.checked(at.device), weights_file)
+        training = Training(goal, parts, devices.check_device(at.device), weights_file)
         training.run(Path(checkpoint), at.seconds or math.inf)
         scores = [] if training.has_failed else training.scores(goal.subsets)
     progress = training.progress
@@ -146,7 +146,7 @@ def trained_model(
     )
     state = training.model.state_dict() if values.converged else {}
     arrays = {f"{WEIGHT}{name}": value.cpu().numpy() for name, value in state.items()}
-    return packed(arrays, values.to_json())
+    return pack_arrays(arrays, values.to_json())
 
 
 def testing_task(
@@ -179,12 +179,12 @@ def tested_model(
 ) -> bytes:
     """Return the scores of a trained model on test, with the maps of some images, or of all."""
     goal, at = TrialPlan.from_json(plan), StudySite.from_json(site)
-    maps, scores = scored(trained, goal, at, TEST, METHODS[goal.method], curves)
+    maps, scores = score_part(trained, goal, at, TEST, METHODS[goal.method], curves)
     kept = maps if keep_maps else sample_names(list(maps), samples)
-    return packed({f"{MAP}{name}": maps[name] for name in kept}, scores.to_json())
+    return pack_arrays({f"{MAP}{name}": maps[name] for name in kept}, scores.to_json())
 
 
-def scored(
+def score_part(
     trained: str,
     plan: TrialPlan,
     site: StudySite,
@@ -196,8 +196,8 @@ def scored(
 
     trained: the key of its training. method: makes the maps.
     """
-    device, study_part = devices.checked(site.device), site.part(part)
-    arrays, _ = unpacked(Store.at(site.store).get(trained))
+    device, study_part = devices.check_device(site.device), site.part(part)
+    arrays, _ = unpack_arrays(Store.at(site.store).get(trained))
     state = {key: torch.from_numpy(arrays[key]) for key in arrays if key.startswith(WEIGHT)}
     with computing(site.threads, site.deterministic):
         model = METHODS[plan.method].model(
@@ -226,4 +226,4 @@ def center_task(part: str, sha256: str, protocol: str, site: StudySite) -> Task:
 def center_baseline(part: str, images: str, protocol: str, site: Mapping[str, Any]) -> bytes:
     """Return the scores of the center-Gaussian baseline on a part."""
     scores = center_scores(StudySite.from_json(site).part(part), protocol, devices.CPU)
-    return packed({}, scores.to_json())
+    return pack_arrays({}, scores.to_json())

@@ -222,7 +222,7 @@ class PartImportViewSet(InDataset):
 
 
 def _rows(items: "list[Item]") -> "list[dict[str, object]]":
-    described = objects.described(items)
+    described = objects.describe(items)
     return [_row(item, described[item.pk]) for item in items]
 
 

@@ -353,4 +353,4 @@ def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
     response = JsonResponse(
         texts.with_missing_texts(campaign), json_dumps_params={"ensure_ascii": False, "indent": 1}
     )
-    return attachments.attached(response, f"{campaign.name}-texts.json")
+    return attachments.as_attachment(response, f"{campaign.name}-texts.json")

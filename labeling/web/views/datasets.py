@@ -117,7 +117,7 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
     dataset = dataset_for(request.user, name)
     lines = candidates.lines(candidates.rows(dataset))
     response = StreamingHttpResponse(lines, content_type=attachments.CSV)
-    return attachments.attached(response, f"{dataset.name}-candidates.csv")
+    return attachments.as_attachment(response, f"{dataset.name}-candidates.csv")
 
 
 @login_required

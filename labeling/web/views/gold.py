@@ -158,7 +158,7 @@ def _gold(
         rows=gold_page.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
-        freed=recounting.freed(campaign),
+        freed=recounting.wrongly_stopped(campaign),
         shortage=qualifying.shortage(campaign),
         conflicts=conflicts(campaign),
         without=missing_gold(campaign),

@@ -122,7 +122,7 @@ def _radius(text: str) -> float:
 
 def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, object]:
     vocabulary = vocabulary_store.current_vocabulary(dataset)
-    parted = objects.described([item])[item.pk]
+    parted = objects.describe([item])[item.pk]
     category = vocabulary.category(parted.category) if vocabulary else None
     parts = objects_page.drawn(parted, category)
     crop = request.GET.get("crop", "")

@@ -273,7 +273,7 @@ def _consequences(action: str, campaign: Campaign, membership: Membership) -> li
         return [
             "They get questions immediately, without training or test. Their reputation is reset."
         ]
-    return _touched(action, blocking.affected(campaign, membership.user))
+    return _touched(action, blocking.count_affected(campaign, membership.user))
 
 
 def _touched(action: str, touched: dict[str, int]) -> list[str]:
@@ -344,7 +344,7 @@ def _people(
         many=many or InvitationsForm(auto_id="many_%s", user=request.user),
         link=link,
         made=made,
-        freed=recounting.freed(campaign),
+        freed=recounting.wrongly_stopped(campaign),
         members=progress.annotators(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),

@@ -175,7 +175,7 @@ def _tiles(
     items = _items(campaign, lines)
     tiles = []
     for line in lines:
-        known = frozen_objects.parted(line, names.get(line["category"], {}))
+        known = frozen_objects.to_parted_object(line, names.get(line["category"], {}))
         item = items.get((line["image"], line["object"]))
         tiles.append(_tile(background.with_rest(known), line["unknown"], item, release_info))
     return tiles

@@ -23,7 +23,7 @@ def campaign(loaded, afresh) -> Campaign:
 
 def test_what_was_imported_is_there_and_pieces_are_merged(campaign):
     items = Item.objects.filter(questions__campaign=campaign).select_related("image")
-    described = {item.image.name: objects.described([item])[item.pk] for item in items}
+    described = {item.image.name: objects.describe([item])[item.pk] for item in items}
 
     assert set(described) == {"astronaut.png", "chelsea.png", "horse.png"}
     parts = {part.key: part for part in described["astronaut.png"].parts}

@@ -84,7 +84,12 @@ def running(variables: Mapping[str, str]) -> Iterator[Cluster]:
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     # Memory that other tests take must not end a worker.
-    shared = {**environment.allowed(os.environ), **variables, **settings, "PYTHONPATH": str(ROOT)}
+    shared = {
+        **environment.allowed_variables(os.environ),
+        **variables,
+        **settings,
+        "PYTHONPATH": str(ROOT),
+    }
     shared |= {"RAY_memory_monitor_refresh_ms": "0", "OMP_NUM_THREADS": "1"}
     # Short: paths of sockets have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))

@@ -28,7 +28,7 @@ def test_auto_is_the_default():
 
 
 def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeypatch):
-    monkeypatch.setattr(devices, "checked", lambda name: {"auto": "cuda"}[name])
+    monkeypatch.setattr(devices, "check_device", lambda name: {"auto": "cuda"}[name])
     monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
 
     assert device_given(None, DeviceOptions(device="auto")) == {
@@ -39,7 +39,7 @@ def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeyp
 
 
 def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch):
-    monkeypatch.setattr(devices, "checked", lambda name: f"{name} of this machine")
+    monkeypatch.setattr(devices, "check_device", lambda name: f"{name} of this machine")
     cluster = Engine.from_name("ray:auto")
 
     for name in ("auto", "cpu", "cuda", "cuda:1"):
@@ -55,7 +55,7 @@ def test_a_cluster_alone_says_which_gpu_a_task_takes(monkeypatch):
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "cuda"])
 def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, device):
-    monkeypatch.setattr(devices, "checked", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
+    monkeypatch.setattr(devices, "check_device", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
 
     result = device_given(None, CpuOptions(device=device))
 

@@ -166,7 +166,7 @@ def test_uploaded_predictions_become_a_submission_of_one_class_per_image(
     pool = making.request(cats.dataset, alice, ["colours"])
     queue.run(pool.job_id)
     pool.refresh_from_db()
-    with making.unpacked(pool) as folder:
+    with making.unpack_pool(pool) as folder:
         for end in uploading.ARRAY_SUFFIXES:
             shutil.copy(folder / f"colours{end}", folder / f"second{end}")
         sent = uploading.from_zip(cats.dataset, alice, upload("pool.zip", zipped(folder)))

@@ -61,7 +61,7 @@ def test_uploaded_predictions_are_a_pool_whose_selection_can_be_made(
 
     assert (pool.job, pool.state, pool.names) == (None, "done", ["alpha", "beta", "gamma"])
     assert pool.result["alpha"] == {"images": 12, "missing": 3}
-    with making.unpacked(pool) as stored:
+    with making.unpack_pool(pool) as stored:
         assert {path.name: path.read_bytes() for path in stored.iterdir()} == {
             path.name: path.read_bytes() for path in folder.iterdir()
         }
@@ -264,7 +264,7 @@ def test_an_administrator_brings_a_pool_from_a_bucket(
     alice.is_staff = True
     pool = uploading.from_bucket(dataset, alice, address)
 
-    with making.unpacked(pool) as stored:
+    with making.unpack_pool(pool) as stored:
         assert (stored / "images.txt").read_text().split() == ids
         labels = np.load(stored / "beta.labels.npy")
         assert (labels == np.load(folder / "beta.labels.npy")).all()

@@ -32,7 +32,7 @@ def test_the_site_writes_the_files_of_the_command(shell, alice, first, tmp_path,
     options = ("--by", by, "--seed", 5, "--seal", "--out", tmp_path / "split")
     result = shell.result("split", freezing.folder_of(first), *options)
 
-    with making.unpacked(row) as folder:
+    with making.unpack_split(row) as folder:
         assert files_in(folder) == files_in(tmp_path / "split")
     assert row.head == result
     assert result["together"] == 10
@@ -46,7 +46,7 @@ def test_an_extension_is_the_command_s_and_moves_no_image(shell, alice, first, g
     for row, more in ((early, ()), (late, ("--extend", tmp_path / f"{early.pk}" / "split.json"))):
         release = freezing.folder_of(row.release)
         shell.result("split", release, *common, tmp_path / f"{row.pk}", *more)
-        with making.unpacked(row) as folder:
+        with making.unpack_split(row) as folder:
             assert files_in(folder) == files_in(tmp_path / f"{row.pk}")
     assert late.head["extends"] == early.sha256
     for part in early.names:
@@ -204,7 +204,7 @@ def test_a_benchmark_s_part_follows_its_campaign(alice, zoo, first, grow):
 
 def test_a_split_is_deleted_once_nothing_uses_it(alice, bob, zoo, first, grow):
     row = making.make(making.request(first, alice, by="30/70"))
-    later = making.extended(row, grow(), alice)
+    later = making.extend_split(row, grow(), alice)
     benchmark = world.make(alice, zoo, "classification", part=f"{row.pk}:val")
 
     for split, user, words in (

@@ -215,7 +215,7 @@ def test_one_of_two_drawings_is_made_without_the_model(campaign, bob, charlie):
     for person in (bob, charlie):
         claiming.next_page(person, campaign)
         seats = Seat.objects.filter(annotator=person).select_related("question__item")
-        arms.assisted(list(seats), campaign, network)
+        arms.assistance_by_seat(list(seats), campaign, network)
 
     assisted_by_question: dict[int, list[bool]] = {}
     rows = Assistance.objects.values_list("assignment__question", "assisted")
@@ -229,9 +229,9 @@ def test_the_arm_of_a_seat_stays(campaign, bob):
     seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
     network = networks.for_campaign(campaign)
 
-    first = arms.assisted(seats, campaign, network)
+    first = arms.assistance_by_seat(seats, campaign, network)
 
-    assert arms.assisted(seats, campaign, network) == first
+    assert arms.assistance_by_seat(seats, campaign, network) == first
     assert set(first) == {seat.pk for seat in seats}
 
 
@@ -240,7 +240,9 @@ def test_of_a_page_every_image_has_an_embedding_or_nobody_is_helped(campaign, bo
     seats = list(Seat.objects.filter(annotator=bob).select_related("question__item"))
     ImageEmbedding.objects.first().delete()
 
-    assert set(arms.assisted(seats, campaign, networks.for_campaign(campaign)).values()) == {False}
+    assert set(
+        arms.assistance_by_seat(seats, campaign, networks.for_campaign(campaign)).values()
+    ) == {False}
 
 
 def test_two_drawings_of_one_proposal_do_not_settle_a_question(campaign, bob, charlie):

@@ -112,7 +112,7 @@ def test_whom_the_model_helps_tells_nothing_of_gold(alice, dataset):
     for at in range(0, max(map(len, plans.values())), PAGE):
         for user in crowd:
             page = [seat(user, question) for question in plans[user.pk][at : at + PAGE]]
-            arms.assisted(page, campaign, network)
+            arms.assistance_by_seat(page, campaign, network)
 
     rows = Assistance.objects.values_list("assignment__question", "assisted")
     ordinary, gold_seats = Counter[bool](), Counter[bool]()
@@ -211,7 +211,7 @@ def test_whoever_trains_draws_without(alice, bob, dataset):
     factories.join(bob, campaign)
     Membership.objects.filter(user=bob).update(stage=Membership.Stage.TRAINING)
 
-    assert arms.assisted([seat(bob, parted.question(campaign))], campaign, network) == {}
+    assert arms.assistance_by_seat([seat(bob, parted.question(campaign))], campaign, network) == {}
 
 
 def test_an_answer_from_before_the_network_is_in_no_arm(alice, bob, dataset):
@@ -220,7 +220,7 @@ def test_an_answer_from_before_the_network_is_in_no_arm(alice, bob, dataset):
     old_seat = seat(bob, parted.question(campaign))
     old_seat.state = Seat.State.ANSWERED
 
-    assert arms.assisted([old_seat], campaign, network_of(campaign)) == {}
+    assert arms.assistance_by_seat([old_seat], campaign, network_of(campaign)) == {}
 
 
 def test_the_campaigns_page_tells_images_and_bytes(alice, dataset):

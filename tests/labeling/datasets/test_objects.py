@@ -44,7 +44,7 @@ def put(dataset, *parted, **more):
 
 
 def the(dataset, **fields) -> PartedObject:
-    return objects.described(objects.in_dataset(dataset).filter(**fields))[
+    return objects.describe(objects.in_dataset(dataset).filter(**fields))[
         objects.in_dataset(dataset).get(**fields).pk
     ]
 
@@ -185,7 +185,7 @@ def test_queries_grow_neither_with_objects_nor_with_parts(pond, django_assert_ma
     with django_assert_max_num_queries(10):
         put(pond, *many)
     with django_assert_max_num_queries(3):
-        assert len(objects.described(objects.in_dataset(pond))) == 40
+        assert len(objects.describe(objects.in_dataset(pond))) == 40
 
 
 def test_pieces_without_merges_are_kept_as_one_merge(pond):
@@ -202,4 +202,4 @@ def test_a_label_of_the_whole_image_is_no_objects_affair(pond):
     whole = Item.objects.get(image__name="0.png", region__isnull=True)
     GivenLabel.objects.create(item=whole, key=DOG, created_at=timezone.now())
 
-    assert len(objects.described(objects.in_dataset(pond))) == 1
+    assert len(objects.describe(objects.in_dataset(pond))) == 1

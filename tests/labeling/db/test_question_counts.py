@@ -277,7 +277,7 @@ def test_two_who_change_questions_of_a_campaign_do_not_wait_for_each_other(throw
         before = lock_questions([pk])
         Question.objects.filter(pk=pk).update(state="withdrawn", seats_free=0)
         after = [row._replace(state="withdrawn", seats_free=0) for row in before]
-        question_counts.changed(before, after)
+        question_counts.update_counts(before, after)
 
     def hold() -> None:
         try:

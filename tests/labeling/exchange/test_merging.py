@@ -33,7 +33,7 @@ def item(meadow):
 
 def leg(item):
     item = type(item).objects.get(pk=item.pk)
-    return next(part for part in objects.described([item])[item.pk].parts if part.key == "leg")
+    return next(part for part in objects.describe([item])[item.pk].parts if part.key == "leg")
 
 
 def test_what_is_shown_has_its_areas_between_union_and_hull(item):

@@ -23,7 +23,7 @@ from tests.labeling.part_files import COW, brought, cow, sent
 
 
 def known(dataset):
-    return list(objects.described(objects.in_dataset(dataset)).values())
+    return list(objects.describe(objects.in_dataset(dataset)).values())
 
 
 def rows():

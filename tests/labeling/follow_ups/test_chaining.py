@@ -38,7 +38,7 @@ def member(campaign, user):
 
 
 def chain_of(campaign, topic=DOG):
-    [pairs] = chaining.replayed(campaign, Item.objects.values_list("pk", flat=True)).values()
+    [pairs] = chaining.replay_pairs(campaign, Item.objects.values_list("pk", flat=True)).values()
     return pairs[topic].chain
 
 

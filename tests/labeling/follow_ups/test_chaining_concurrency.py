@@ -160,7 +160,7 @@ def check(campaign: Campaign) -> None:
     assert not rows.filter(follow_up=True).exists()
     assert not rows.filter(state__in=["open", "review"]).exists()
     items = list(rows.values_list("item_id", flat=True).distinct())
-    replayed = chaining.replayed(campaign, items)
+    replayed = chaining.replay_pairs(campaign, items)
     assert [set(pairs) for pairs in replayed.values()] == [set(TOPICS)] * IMAGES
     for pair in (pair for pairs in replayed.values() for pair in pairs.values()):
         assert [list(drawn.box) for drawn in pair.chain.boxes] == [A, B]

@@ -14,7 +14,7 @@ import pytest
 from labeling.errors import Refusal
 from labeling.jobs import child, queue
 from labeling.jobs.child import ChildFailed, ChildLimits
-from labeling.jobs.masking import masked
+from labeling.jobs.masking import mask_secrets
 from labeling.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +167,7 @@ def test_passwords_of_configured_addresses_are_masked(settings, monkeypatch):
     monkeypatch.setitem(settings.DATABASES["default"], "PASSWORD", "hunter22")
     settings.CELERY_BROKER_URL = "redis://:pass%21word@redis/0"
 
-    assert masked("hunter22 pass!word pass%21word ASSAY") == "*** *** *** ASSAY"
+    assert mask_secrets("hunter22 pass!word pass%21word ASSAY") == "*** *** *** ASSAY"
 
 
 def test_a_child_gets_no_more_memory_files_and_time_than_its_limits(job, tmp_path):

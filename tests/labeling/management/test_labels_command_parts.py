@@ -54,7 +54,7 @@ def run(capsys, *words) -> dict:
 
 
 def there(dataset: Dataset) -> dict[tuple[str, str], PartedObject]:
-    described = objects.described(objects.in_dataset(dataset)).values()
+    described = objects.describe(objects.in_dataset(dataset)).values()
     return {(thing.image, thing.name): thing for thing in described}
 
 

@@ -56,13 +56,13 @@ def test_mat_files_are_parts_without_being_told(alice, capsys, tmp_path):
 @pytest.mark.parametrize("format_name", ["coco", "pascal-part", "png", "label-studio"])
 def test_every_format_comes_back_the_same(meadow, capsys, tmp_path, format_name):
     run(capsys, files.written("coco", tmp_path / "a", cow(category=COW, name="b")), "--parts")
-    (first,) = objects.described(objects.in_dataset(meadow)).values()
+    (first,) = objects.describe(objects.in_dataset(meadow)).values()
     folder = files.written(format_name, tmp_path / "b", first)
     GivenLabel.objects.all().delete()
 
     run(capsys, folder, "--parts", "--format", format_name)
 
-    (back,) = objects.described(objects.in_dataset(meadow)).values()
+    (back,) = objects.describe(objects.in_dataset(meadow)).values()
     assert (back.name, back.box, back.category) == (first.name, first.box, first.category)
     assert [part.merges for part in back.parts] == [part.merges for part in first.parts]
     whole = (0, 0, *files.SIZE)
@@ -153,7 +153,7 @@ def test_a_release_of_ours_comes_back_with_who_said_what(
     result = run(capsys, folder)
 
     assert (result["objects"], result["unknown"], result["refused"]) == (3, [], [])
-    back = next(iter(objects.described(objects.in_dataset(goal)).values()))
+    back = next(iter(objects.describe(objects.in_dataset(goal)).values()))
     frozen = background.without_rest(next(release.objects())[1][0])
     order = [part.key for part in back.parts]
     assert [(part.key, part.polygons, part.state, part.merges) for part in back.parts] == [

@@ -239,8 +239,8 @@ def test_the_trail_says_who_blocked_whom_why_and_what_came_of_it(coots, alice, c
 def test_what_a_block_would_touch_is_said_before(coots, alice, crowd):
     settle(coots, crowd, ["yes"] * 5)
 
-    assert blocking.affected(coots, crowd[0]) == {"answers": 6, "questions": 6, "seats": 0}
-    assert blocking.affected(coots, crowd[6]) == {"answers": 0, "questions": 0, "seats": 0}
+    assert blocking.count_affected(coots, crowd[0]) == {"answers": 6, "questions": 6, "seats": 0}
+    assert blocking.count_affected(coots, crowd[6]) == {"answers": 0, "questions": 0, "seats": 0}
 
 
 def test_lifting_a_block_gives_a_fresh_standing_in_the_stage_before(coots, alice, bob):

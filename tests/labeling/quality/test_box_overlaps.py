@@ -62,7 +62,7 @@ def finish(campaign, crowd, *boxes, topic=DOG):
 
 
 def pair_of(campaign, topic=DOG):
-    [pairs] = chaining.replayed(campaign, Item.objects.values_list("pk", flat=True)).values()
+    [pairs] = chaining.replay_pairs(campaign, Item.objects.values_list("pk", flat=True)).values()
     return pairs[topic]
 
 

@@ -56,7 +56,7 @@ def test_whoever_wrong_gold_stopped_is_counted_again_and_listed(client, golden, 
     stop(golden, bob, alice, action)
     campaign = golden[0].campaign
     assert member(bob).stage == STAGES[action]
-    assert recounting.freed(campaign) == []
+    assert recounting.wrongly_stopped(campaign) == []
 
     correct(golden, alice)
 
@@ -64,7 +64,7 @@ def test_whoever_wrong_gold_stopped_is_counted_again_and_listed(client, golden, 
     # The rules let nobody in by themselves.
     assert row.stage == STAGES[action]
     assert "Right on 20 of 20" in row.standing["freed"]
-    assert recounting.freed(campaign) == [row]
+    assert recounting.wrongly_stopped(campaign) == [row]
     client.force_login(alice)
     act = "unblock" if action == "block" else "pardon"
     lift = reverse(f"labeling:person_{act}", args=[campaign.name, row.pk])
@@ -80,7 +80,7 @@ def test_whoever_wrong_gold_stopped_is_counted_again_and_listed(client, golden, 
     client.post(lift, {"reason": "The gold was wrong."})
 
     assert member(bob).stage == "working"
-    assert recounting.freed(campaign) == []
+    assert recounting.wrongly_stopped(campaign) == []
 
 
 def test_retired_gold_is_recounted_too(golden, alice, bob):
@@ -101,7 +101,7 @@ def test_gold_that_still_stops_somebody_frees_nobody(golden, alice, bob):
 
     row = member(bob)
     assert (row.standing["test"]["right"], row.standing["test"]["total"]) == (5, 20)
-    assert recounting.freed(row.campaign) == []
+    assert recounting.wrongly_stopped(row.campaign) == []
 
 
 @pytest.mark.parametrize("block", [True, False])
@@ -117,7 +117,7 @@ def test_whom_a_researcher_stopped_is_not_listed(golden, alice, bob, block):
 
     correct(golden[:1], alice)
 
-    assert recounting.freed(golden[0].campaign) == []
+    assert recounting.wrongly_stopped(golden[0].campaign) == []
 
 
 def test_gold_that_did_not_change_asks_for_no_recount(golden, alice):

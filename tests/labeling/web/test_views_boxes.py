@@ -36,7 +36,7 @@ def as_alice(alice):
 
 
 def pair_of(campaign):
-    [pairs] = chaining.replayed(campaign, Item.objects.values_list("pk", flat=True)).values()
+    [pairs] = chaining.replay_pairs(campaign, Item.objects.values_list("pk", flat=True)).values()
     return pairs[DOG]
 
 

@@ -24,7 +24,7 @@ from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
     enter,
-    locked,
+    lock_benchmark,
     publish,
     release_of,
 )
@@ -177,7 +177,7 @@ def add_predictions(
             # Before taking the lock, because it may take long.
             shared_files.put(part, _predictions_name(benchmark, hashes[classifier]))
         with transaction.atomic():
-            benchmark = locked(benchmark)
+            benchmark = lock_benchmark(benchmark)
             rows = {row.name: row for row in benchmark.submissions.all()}
             _check_number(len(rows.keys() | hashes.keys()))
             changed = [

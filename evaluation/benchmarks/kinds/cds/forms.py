@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation.benchmarks.forms import FollowingBenchmarkForm, SubmissionForm, limited
+from evaluation.benchmarks.forms import FollowingBenchmarkForm, SubmissionForm, check_size
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, CdsChoice, parts_asked
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
@@ -102,10 +102,10 @@ class CDSForm(FollowingBenchmarkForm):
         return super().campaigns().filter(kind__in=draw)
 
     def clean_orders(self) -> UploadedFile | None:
-        return limited(self.cleaned_data["orders"], MAX_FILE)
+        return check_size(self.cleaned_data["orders"], MAX_FILE)
 
     def clean_mapping(self) -> UploadedFile | None:
-        return limited(self.cleaned_data["mapping"], MAX_FILE)
+        return check_size(self.cleaned_data["mapping"], MAX_FILE)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

@@ -15,7 +15,7 @@ from evaluation.benchmarks.kinds.cds.choosing import CdsChoice, CdsPlan, parts_a
 from evaluation.benchmarks.kinds.cds.pages import CdsPages
 from evaluation.benchmarks.kinds.cds.running import CdsScoring
 from evaluation.benchmarks.model_work import CLASSES, IMAGES, ModelUse, ModelWork
-from evaluation.benchmarks.submissions import locked, submission_at
+from evaluation.benchmarks.submissions import lock_benchmark, submission_at
 from evaluation.metrics.frames.sequences import PartsError
 from evaluation.models import Benchmark, Run
 from evaluation.readers.sequences import read_sequences
@@ -77,7 +77,7 @@ class Cds(CdsScoring, CdsPages):
 
     def remove(self, benchmark: Benchmark, position: int) -> str:
         with transaction.atomic():
-            row = submission_at(locked(benchmark), position)
+            row = submission_at(lock_benchmark(benchmark), position)
             if row.is_people:
                 raise Refusal("People answer in their own campaign; they cannot be removed here.")
             benchmarks.remove_later(row)

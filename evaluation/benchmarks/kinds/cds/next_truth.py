@@ -26,7 +26,7 @@ def next_truth(benchmark: Benchmark, before: TruthVersion, release: Release) -> 
     for _, image_objects in drawn_objects(freezing.read(release)):
         made.add(image_objects)
     if benchmark.campaign.state in COLLECTING_STATES:
-        made.keep(truth_versions.unfinished(benchmark.campaign, release))
+        made.keep(truth_versions.unfinished_questions(benchmark.campaign, release))
     changes, waiting = made.changes(), sorted(made.waiting)
     if not changes and waiting == before.report.get("waiting", []):
         return None

@@ -175,7 +175,7 @@ def ask(
         raise Refusal(f"Let {MIN_VOTES} to {MAX_VOTES} people name each frame.", field="votes")
     classes = vocabulary_of(benchmark, vocabulary)
     with transaction.atomic():
-        current = submissions.locked(benchmark)
+        current = submissions.lock_benchmark(benchmark)
         if current.naming_id is not None:
             raise Conflict(
                 "People are already asked about frames of this benchmark. Create another benchmark "

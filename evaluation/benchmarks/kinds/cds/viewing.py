@@ -24,7 +24,7 @@ from PIL import Image
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.models import Benchmark
 from evaluation.readers.sequences import SequenceLine, parse_line
 from evaluation.sequences import sequencing
@@ -36,7 +36,7 @@ from labeling.models import Job, User
 from labeling.parts.model import PartedObject, Photograph
 from labeling.plurals import count_of
 from labeling.release_files.frozen import Frozen, photograph
-from labeling.release_files.frozen_objects import parted
+from labeling.release_files.frozen_objects import to_parted_object
 from labeling.releases import freezing
 
 KIND = "frames"
@@ -90,7 +90,7 @@ def ask(benchmark: Benchmark, number: int, actor: User) -> FramesState:
     """
     with transaction.atomic():
         # Two simultaneous requests get one job.
-        locked(benchmark)
+        lock_benchmark(benchmark)
         current = state(benchmark, number)
         if current.state not in {"missing", "failed"}:
             return current
@@ -240,7 +240,7 @@ def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObjec
         for row in frozen.lines("objects.jsonl")
         if (row["image"], row["object"]) == (line.image, line.object)
     )
-    return photograph(photo), parted(content, {})
+    return photograph(photo), to_parted_object(content, {})
 
 
 def _cached(sequence_folder: Path) -> Iterator[Path]:

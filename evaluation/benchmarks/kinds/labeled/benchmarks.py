@@ -18,9 +18,9 @@ from evaluation.benchmarks.kinds.labeled.paths import (
     submission_name,
     submission_path,
     submission_place,
-    zipped,
+    zip_folder,
 )
-from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings, checked
+from evaluation.benchmarks.kinds.labeled.settings import LabeledSettings, check_settings
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, WSOL, TruthCounts
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
@@ -28,7 +28,7 @@ from evaluation.benchmarks.submissions import (
     check_names,
     check_settled,
     enter,
-    locked,
+    lock_benchmark,
     publish,
     release_of,
 )
@@ -72,7 +72,7 @@ def plan(
     part: SPLIT:PART, as in LabeledSettings. Raises Refusal if the release has nothing of this kind,
     BadInput for damaged files.
     """
-    checked(kind, {})
+    check_settings(kind, {})
     release, images = parts.release_and_images(campaign, release, part)
     release = release or freezing.latest_kept(campaign)
     if release is None:
@@ -99,7 +99,7 @@ def create(
     return the same benchmark. Raises Refusal with the field; BadInput for damaged files.
     """
     following = Following.pop_from(settings)
-    stated = checked(kind, settings)
+    stated = check_settings(kind, settings)
     check_names(name, title)
     release, images = parts.release_and_images(campaign, release, stated.part or "")
     release = release or release_of(campaign, owner, UNSETTLED.format(campaign.title))
@@ -115,7 +115,7 @@ def create(
         following.put(row)
         existing = _same(row)
         if existing is None:
-            zipped(truth, folder / "truth.zip", name)
+            zip_folder(truth, folder / "truth.zip", name)
             existing = publish(row, folder, _same)
     return existing
 
@@ -158,7 +158,7 @@ def add_submission(
     _check_name(name)
     history = TruthHistory.of(benchmark)
     with converting_disk_full(), scratch() as folder, history.folder_at(history.newest) as truth:
-        with scoring.called(folder / SENT_FOLDER, file_name, truth.path):
+        with scoring.naming_user_files(folder / SENT_FOLDER, file_name, truth.path):
             laid = _laid_out(benchmark, truth, path, folder / SENT_FOLDER, file_name)
             # Hash the maps, not their zip, so that packing them again is not a new attempt.
             # The same holds for a release's zip.
@@ -172,7 +172,7 @@ def add_submission(
         # Before taking the lock, because it may take long.
         shared_files.put(laid, submission_name(benchmark, sha256))
         with transaction.atomic():
-            benchmark = locked(benchmark)
+            benchmark = lock_benchmark(benchmark)
             row = _entered(benchmark, actor, name, sha256, history.newest)
             _place(laid, row)
     return row
@@ -196,7 +196,7 @@ def _laid_out(
         if benchmark.kind == CLASSIFICATION and is_release(path) and not path.is_file():
             release, annotator = release_predictions.split(path)
             if release.is_dir():
-                zipped(release, goal, "release")
+                zip_folder(release, goal, "release")
             else:
                 shutil.copyfile(release, goal)
             if annotator:

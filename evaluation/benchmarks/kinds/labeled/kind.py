@@ -14,7 +14,7 @@ from evaluation.benchmarks.kinds.labeled.pages import LabeledPages, images_of
 from evaluation.benchmarks.kinds.labeled.running import LabeledScoring
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, KINDS, WSOL
 from evaluation.benchmarks.model_work import ModelUse, ModelWork
-from evaluation.benchmarks.submissions import locked, submission_at
+from evaluation.benchmarks.submissions import lock_benchmark, submission_at
 from evaluation.models import Benchmark
 from evaluation.release_splits import parts
 from labeling.errors import Refusal
@@ -67,7 +67,7 @@ class Labeled(LabeledScoring, LabeledPages):
     def remove(self, benchmark: Benchmark, position: int) -> str:
         """Remove a classifier and its files; its attempts stay counted if it joins again."""
         with transaction.atomic():
-            benchmark = locked(benchmark)
+            benchmark = lock_benchmark(benchmark)
             row = submission_at(benchmark, position)
             earlier = benchmark.settings.get(benchmarks.EARLIER_ATTEMPTS, {}) | {
                 row.name: row.attempts

@@ -70,11 +70,11 @@ def scored_by(
         raise BadInput("the file is missing", row.name, None, "send it in again")
     if part is not None and row.version != number and history.benchmark.kind == WSOL:
         part &= history.images_at(row.version)
-    with scoring.called(path, row.name, truth.path):
+    with scoring.naming_user_files(path, row.name, truth.path):
         scored = scoring.score(history.benchmark.kind, truth.path, path, settings, device, part)
 
     def outcomes() -> Iterator[ImageOutcome]:
-        with scoring.called(path, row.name, truth.path):
+        with scoring.naming_user_files(path, row.name, truth.path):
             yield from scored.outcomes()
 
     return replace(scored, outcomes=outcomes)

@@ -69,7 +69,7 @@ def review_name(review: MistakeReview, part: str) -> str:
     return stored_name(review.benchmark, below)
 
 
-def zipped(folder: Path, goal: Path, name: str) -> None:
+def zip_folder(folder: Path, goal: Path, name: str) -> None:
     """Zip the files of `folder` under the top folder `name`; equal files give equal bytes."""
     with goal.open("wb") as file:
         zip_into(folder, file, name)

@@ -125,7 +125,7 @@ class LabeledScoring(BenchmarkKind[LabeledResult]):
             ],
         }
         # Leave these keys out if they are empty: fingerprints of older runs lack them.
-        if sets := list(reviews.applied(benchmark).values_list("sha256", flat=True)):
+        if sets := list(reviews.applied_reviews(benchmark).values_list("sha256", flat=True)):
             inputs[LABEL_SETS] = sets
         if sha256 := truth_versions.later_sha256(benchmark):
             inputs[NEWEST_TRUTH] = sha256

@@ -271,7 +271,7 @@ _CHECKS: dict[str, Callable[[Path, Path, LabeledSettings, Part], object]] = {
 
 
 @contextmanager
-def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
+def naming_user_files(sent: Path, name: str, truth: Path) -> Iterator[None]:
     """Rename files in errors to the user's names, without paths on this server.
 
     sent: the file or folder that the user calls `name`.

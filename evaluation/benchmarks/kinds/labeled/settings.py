@@ -73,7 +73,7 @@ class LabeledSettings(Record):
         return box_scores.Protocol(self.protocol, self.normalize, self.thresholds, self.size)
 
 
-def checked(kind: str, chosen: Mapping[str, object]) -> LabeledSettings:
+def check_settings(kind: str, chosen: Mapping[str, object]) -> LabeledSettings:
     """Return every setting of the kind, with defaults. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")

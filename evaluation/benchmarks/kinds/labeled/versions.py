@@ -240,7 +240,7 @@ def _unfinished(campaign: Campaign, release: Release) -> set[str]:
     These have a question that was open when the release was frozen, or possibly an object without
     a box; in a question graph, also classes without a label.
     """
-    names = {image for image, _ in truth_versions.unfinished(campaign, release)}
+    names = {image for image, _ in truth_versions.unfinished_questions(campaign, release)}
     follow_ups = Question.objects.filter(campaign=campaign, round__gte=0, follow_up=True)
     names |= {*follow_ups.values_list("item__image__name", flat=True)}
     needs_every_class = KINDS[campaign.kind].asks == GRAPH

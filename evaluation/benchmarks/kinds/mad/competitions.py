@@ -12,7 +12,7 @@ from urllib.parse import quote
 from django.db import transaction
 from django.db.models import Count, F, Q
 
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, PoolSelection, Selection, Submission
 from evaluation.readers import selections
@@ -146,7 +146,7 @@ def add_classifier(
     selection = selections.from_rows(lines, wordnet)
     selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
     with transaction.atomic():
-        benchmark = locked(benchmark)
+        benchmark = lock_benchmark(benchmark)
         old = list(benchmark.submissions.values_list("name", flat=True))
         used = {name for line in selection.lines for name in line.pair}
         new = [name for name in selection.classifiers if name in used and name not in old]

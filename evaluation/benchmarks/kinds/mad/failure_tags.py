@@ -12,7 +12,7 @@ from django.db import transaction
 
 from evaluation.benchmarks.kinds.mad import true_labels
 from evaluation.benchmarks.kinds.mad.gallery import GalleryEntry
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.models import Benchmark, FailureTag, Selection
 from labeling.errors import Conflict, Refusal
@@ -86,7 +86,7 @@ def set_vocabulary(benchmark: Benchmark, tags: Iterable[str]) -> list[str]:
             field="vocabulary",
         )
     with transaction.atomic():
-        benchmark = locked(benchmark)
+        benchmark = lock_benchmark(benchmark)
         lost = benchmark.failure_tags.exclude(tag__in=chosen)
         if tag := lost.order_by("tag").values_list("tag", flat=True).first():
             raise Conflict(
@@ -114,7 +114,7 @@ def set_tags(
             field="classifier",
         )
     with transaction.atomic():
-        benchmark = locked(benchmark)
+        benchmark = lock_benchmark(benchmark)
         known = vocabulary(benchmark)
         if unknown := [tag for tags in chosen.values() for tag in tags if tag not in known]:
             raise Refusal(

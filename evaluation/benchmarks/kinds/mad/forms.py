@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation.benchmarks.forms import NamedForm, SubmissionForm, limited
+from evaluation.benchmarks.forms import NamedForm, SubmissionForm, check_size
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.models import Benchmark
 from evaluation.readers import selections
@@ -191,7 +191,7 @@ class AccuracyForm(KeepsFiles):
 
 def _read_text(upload: UploadedFile, most: int) -> str:
     """Return the text of a file of at most `most` bytes. Raises ValidationError."""
-    limited(upload, most)
+    check_size(upload, most)
     try:
         return upload.read().decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from evaluation.benchmarks import class_lists
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.metrics.wordnet import distances
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection
@@ -50,7 +50,7 @@ def ask_true_label(
             "call wrong. True labels are asked only if both predictions are wrong."
         )
     with transaction.atomic():
-        benchmark = locked(benchmark)
+        benchmark = lock_benchmark(benchmark)
         if benchmark.naming is None:
             benchmark.naming = _open(benchmark, actor, wordnet)
             benchmark.save(update_fields=["naming"])

@@ -228,7 +228,7 @@ def test_a_memory_that_holds_no_photograph_is_told(make):
 def test_a_gpu_names_what_a_cpu_names(make):
     network = Colours()
     pool, _ = make(classifier(network))
-    device = devices.checked("cuda")
+    device = devices.check_device("cuda")
     on_gpu = classifier(Colours().to(device))
     gpu_pool, _ = make(dataclasses.replace(on_gpu, device=device), out="gpu")
 

@@ -43,7 +43,7 @@ def review() -> applying.ReviewedPool:
         ("4", DUCK): Judgement("valid"),
         ("5", DUCK): Judgement("minor", ("collage",)),
     }
-    return applying.reviewed(pool, strata, judged)
+    return applying.apply_review(pool, strata, judged)
 
 
 def test_valid_classes_are_the_new_set_and_what_was_not_reviewed_stays(review):
@@ -138,7 +138,7 @@ def test_the_estimate_is_free_of_what_the_plain_score_misses():
         for image, synset in pairs
     }
 
-    review = applying.reviewed(pool, strata, judged)
+    review = applying.apply_review(pool, strata, judged)
 
     share = applying.rates(review, 0.95, rng).none_valid
     low, high = share.interval

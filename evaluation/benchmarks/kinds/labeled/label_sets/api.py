@@ -57,7 +57,9 @@ class ReviewViewSet(BaseViewSet):
         """Return the versions of the label sets from 2 on; version 1 is the truth's single
         class.
         """
-        rows = reviews.applied(self._benchmark(benchmark)).select_related("campaign", "release")
+        rows = reviews.applied_reviews(self._benchmark(benchmark)).select_related(
+            "campaign", "release"
+        )
         return self.paged(rows, MistakeReviewSerializer)
 
     @extend_schema(request=ApplyMistakeReviewSerializer, responses={201: MistakeReviewSerializer})

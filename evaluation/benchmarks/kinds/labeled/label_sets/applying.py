@@ -47,7 +47,7 @@ def apply_answers(
                 field="queue",
             )
         try:
-            with scoring.called(queue, file_name, paths.truth_folder(row)):
+            with scoring.naming_user_files(queue, file_name, paths.truth_folder(row)):
                 review = reviews.take_up(row, actor, campaign, queue, load())
         except BadInput as bad:
             raise Refusal(f"{bad}.", field="queue", code="bad_input") from bad

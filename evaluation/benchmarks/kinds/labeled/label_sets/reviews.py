@@ -20,7 +20,7 @@ from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.paths import APPLIED, ASKED, STRATA
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import CLASSIFICATION, TRUTH
 from evaluation.benchmarks.kinds.labeled.versions import TruthFolder, TruthHistory
-from evaluation.benchmarks.submissions import locked
+from evaluation.benchmarks.submissions import lock_benchmark
 from evaluation.benchmarks.truth_versions import FIRST, NewTruth, VersionReport
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, MistakeReview, Submission
@@ -139,7 +139,7 @@ def take_up(
         reviewing.write_strata(queue_folder / STRATA, inputs.pool.images, strata)
         with transaction.atomic():
             # A concurrent request for the same queue waits here, then finds the review.
-            locked(benchmark)
+            lock_benchmark(benchmark)
             row, is_new = MistakeReview.objects.get_or_create(
                 benchmark=benchmark,
                 campaign=campaign,
@@ -176,7 +176,7 @@ def apply(
                 field="release",
             ) from error
         with read_here(benchmark):
-            history, last = TruthHistory.of(benchmark), applied(benchmark).last()
+            history, last = TruthHistory.of(benchmark), applied_reviews(benchmark).last()
             newest = synsets_at(history, history.newest, wordnet)
             reviewed = synsets_at(history, queue.meta.version, wordnet)
             if last is not None:
@@ -184,7 +184,7 @@ def apply(
                 label_sets(last, newest, wordnet)
         strata = reviewing.read_strata(part / STRATA, [*newest])
         pool = queueing.ReviewPool([*newest], [*newest.values()], {}, {})
-        after = applying.reviewed(pool, strata, judged)
+        after = applying.apply_review(pool, strata, judged)
         changed = {image for image, sets in newest.items() if sets != reviewed.get(image)}
         left_out = changed & after.changed_images()
         after = after.without(left_out)
@@ -208,14 +208,14 @@ def apply(
         return _applied(review, actor, release, version, sorted(left_out), part)
 
 
-def applied(benchmark: Benchmark) -> QuerySet[MistakeReview]:
+def applied_reviews(benchmark: Benchmark) -> QuerySet[MistakeReview]:
     """Return the reviews that became versions, oldest first."""
     return benchmark.reviews.filter(version__isnull=False).order_by("version")
 
 
 def version_for(benchmark: Benchmark, version: int) -> MistakeReview:
     """Return the review of this version. Raises NotYours."""
-    row = applied(benchmark).filter(version=version).first()
+    row = applied_reviews(benchmark).filter(version=version).first()
     if row is None:
         raise NotYours(f"The label sets have no version {version} that a review made.")
     return row
@@ -284,7 +284,7 @@ def read_submissions(
             path, truth = paths.submission_path(row), with_others
             if number == row.version == FIRST:
                 truth = TruthFolder(opening)
-            with scoring.called(path, row.name, truth.path):
+            with scoring.naming_user_files(path, row.name, truth.path):
                 classified[row.name] = scoring.read_classified(
                     truth.path, path, settings, truth.part if part is None else part
                 )
@@ -296,7 +296,7 @@ def _inputs(history: TruthHistory, rows: Sequence[Submission], wordnet: WordNet)
     benchmark = history.benchmark
     with read_here(benchmark):
         classified = read_submissions(history, rows)
-        last = applied(benchmark).last()
+        last = applied_reviews(benchmark).last()
         images = history.sets_at(history.newest)
         return Inputs(
             classified=classified,
@@ -346,7 +346,9 @@ def _truth(benchmark: Benchmark) -> Path:
 def read_here(benchmark: Benchmark) -> Iterator[None]:
     """Remove the server's paths from errors about the benchmark's own files."""
     folder = folders.folder_of(benchmark)
-    with scoring.called(folder / benchmarks.SENT_FOLDER, "", paths.truth_folder(benchmark)):
+    with scoring.naming_user_files(
+        folder / benchmarks.SENT_FOLDER, "", paths.truth_folder(benchmark)
+    ):
         yield
 
 

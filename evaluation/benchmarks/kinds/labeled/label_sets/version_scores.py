@@ -19,7 +19,7 @@ def score(benchmark: Benchmark, rows: list[Submission]) -> list[ScoredVersion] |
 
     Raises BadInput and FileNotFoundError for files that were changed or are missing.
     """
-    applied = list(reviews.applied(benchmark))
+    applied = list(reviews.applied_reviews(benchmark))
     if not applied:
         return None
     wordnet, settings = load(), benchmarks.chosen_of(benchmark)

@@ -6,7 +6,7 @@ from evaluation.benchmarks.kinds.labeled.results import (
     LabeledResult,
     ScoredSubmission,
 )
-from evaluation.benchmarks.kinds.labeled.settings import checked
+from evaluation.benchmarks.kinds.labeled.settings import check_settings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import TruthCounts
 from evaluation.scoring.analysis import Analysis, analyse
 from evaluation.scoring.classification import ClassificationResult
@@ -127,7 +127,9 @@ CHOSEN = {
     "detection": {"inclusive": True},
     "wsol": {"protocol": "reference", "normalize": "max", "thresholds": 4},
 }
-SETTINGS = {kind: checked(kind, {"split": "test"} | chosen) for kind, chosen in CHOSEN.items()}
+SETTINGS = {
+    kind: check_settings(kind, {"split": "test"} | chosen) for kind, chosen in CHOSEN.items()
+}
 SCORES = {
     "classification": classification,
     "localization": localization,

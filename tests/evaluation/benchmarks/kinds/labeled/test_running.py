@@ -179,7 +179,7 @@ def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fing
 
     before = finished(maps, run_jobs)
     settings.ASSAY_SCORING_DEVICE = "cuda:1"
-    monkeypatch.setattr(devices, "checked", lambda name: name)
+    monkeypatch.setattr(devices, "check_device", lambda name: name)
     monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
     monkeypatch.setattr(wsol_scoring.Scoring, "score", on_gpu)
 
