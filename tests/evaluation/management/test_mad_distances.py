@@ -109,7 +109,7 @@ def test_a_classifier_joins_by_the_same_file_alone(pool, tmp_path):
     ("text", "words"),
     [
         ("child,parent\nbenign,a\nbenign,b\n", "two parents"),
-        ("child,parent\na,b\nb,a\n", "below itself"),
+        ("child,parent\na,b\nb,a\n", "its own ancestor"),
         ("child,parent\nbenign,a\nnormal,b\n", "several roots"),
         # Hours, if each name is looked for among all above it.
         (

@@ -93,7 +93,7 @@ def rle(counts, size=(50, 100)):
             {"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [{"method": "hull"}]}]},
             "method is 'hull'",
         ),
-        ({"polygons": None, "unseen": [], "box": [5, 5, 1, 1]}, "inside out or empty"),
+        ({"polygons": None, "unseen": [], "box": [5, 5, 1, 1]}, "inverted or empty"),
         ({"polygons": None, "unseen": [], "box": [1, 1, 5, 5], "crop": "all"}, "crop has the box"),
         ({"polygons": None, "unseen": [], "box": [1, 1, 5, 5], "source": "\0"}, "NUL"),
     ],

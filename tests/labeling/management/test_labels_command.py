@@ -92,7 +92,7 @@ def test_an_export_is_a_release_whose_hashes_hold(release, tmp_path, capsys):
     assert read.meta["export"] == {"format": "csv", "release_sha256": release.sha256}
     assert read.meta["sha256"] == result["sha256"]
     (out / "labels.csv").write_text("image,class\n")
-    with pytest.raises(BadInput, match="another content"):
+    with pytest.raises(BadInput, match="differs from what was frozen"):
         frozen.read(out)
 
 

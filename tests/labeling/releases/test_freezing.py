@@ -222,7 +222,7 @@ def test_a_changed_file_is_named_with_a_cure(settled, name):
     with open(freezing.folder_of(release) / name, "a") as file:
         file.write("{}\n")
 
-    with pytest.raises(BadInput, match="another content than was frozen") as refusal:
+    with pytest.raises(BadInput, match="differs from what was frozen") as refusal:
         freezing.read(release)
 
     assert refusal.value.file.endswith(name)

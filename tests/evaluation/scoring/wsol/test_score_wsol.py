@@ -158,8 +158,8 @@ def test_missing_and_extra_maps_are_named(folder):
 
 
 BAD_LINES = [
-    ("localization.txt", "d.jpeg,3,1,1,3", "inside out"),
-    ("localization.txt", "d.jpeg,nan,1,1,3", "inside out"),
+    ("localization.txt", "d.jpeg,3,1,1,3", "is inverted"),
+    ("localization.txt", "d.jpeg,nan,1,1,3", "is inverted"),
     ("localization.txt", "d.jpeg,1,1,41,3", "reaches out"),
     ("localization.txt", "d.jpeg,-1,1,3,3", "reaches out"),
     ("localization.txt", "d.jpeg,one,1,3,3", "not a number"),

@@ -177,7 +177,7 @@ def test_a_damaged_release_is_refused(alice, cats):
     with open(freezing.folder_of(release) / "objects.jsonl", "a") as file:
         file.write("{}\n")
 
-    with pytest.raises(BadInput, match=r"objects\.jsonl: has another content"):
+    with pytest.raises(BadInput, match=r"objects\.jsonl: differs from"):
         world.make(alice, cats)
 
     assert lying() == []
@@ -229,7 +229,7 @@ def test_attempts_outlive_a_removal(alice, maps, tmp_path, django_capture_on_com
         ("classification", ("cats/9.png", 1, DOG), "lacks the image 'cats/9.png'"),
         ("classification", ("cats/1.png", 0, DOG), "the rank is '0'"),
         ("localization", ("cats/9.png", CAT, 0.5, 0, 0, 9, 9), "unknown image"),
-        ("localization", ("cats/1.png", CAT, 0.5, 9, 9, 0, 0), "inside out"),
+        ("localization", ("cats/1.png", CAT, 0.5, 9, 9, 0, 0), "is inverted"),
         ("detection", ("cats/1.png", CAT, "nan", 0, 0, 9, 9), "not finite"),
         ("detection", ("cats/1.png", "blorp", 0.5, 0, 0, 9, 9), "blorp"),
     ],
