@@ -156,7 +156,7 @@ def test_the_same_again_is_the_same_after_a_classifier_left(alice, cats, maps, t
 
 
 @pytest.mark.parametrize(
-    "step", ["os.replace", "ground_truth.write", "zipped", "scoring.check_truth"]
+    "step", ["os.replace", "ground_truth.write", "zip_folder", "scoring.check_truth"]
 )
 def test_a_death_at_any_step_leaves_no_half_benchmark(alice, cats, monkeypatch, step):
     def die(*_args, **_fields):
@@ -417,14 +417,14 @@ def test_a_death_while_replacing_keeps_the_old_predictions(alice, maps, tmp_path
 
 
 def test_two_who_make_the_same_at_once_get_one(alice, cats, monkeypatch):
-    zipped = benchmarks.zipped
+    zipped = benchmarks.zip_folder
 
     def meanwhile(*args):
-        monkeypatch.setattr(benchmarks, "zipped", zipped)
+        monkeypatch.setattr(benchmarks, "zip_folder", zipped)
         world.make(alice, cats, "wsol")
         zipped(*args)
 
-    monkeypatch.setattr(benchmarks, "zipped", meanwhile)
+    monkeypatch.setattr(benchmarks, "zip_folder", meanwhile)
 
     made = world.make(alice, cats, "wsol")
 
