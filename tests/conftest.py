@@ -26,6 +26,7 @@ from django.test import Client, override_settings
 from hypothesis import HealthCheck, settings
 
 from annotator.static_files import HashedFiles
+from evaluation.metrics import significance
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
@@ -72,8 +73,8 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What needs another server than the database takes long; `.ci/run` has it, `make test` does not.
-CI_ALONE = ("broker", "pgbouncer", "ray")
+# What needs a server, PostgreSQL included, takes long; `.ci/run` has it, `make test` does not.
+CI_ALONE = ("broker", "pgbouncer", "postgres", "ray")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -211,6 +212,26 @@ def _derive_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(images, "derive", derive_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _draw_once() -> Iterator[None]:
+    """The rounds of an interval are drawn once for all tests: a handful of images takes 2.5 million
+    of them. The generator goes on as if it had drawn them again."""
+    known: dict[tuple[Any, ...], Any] = {}
+    interval = significance._interval_of_counts
+
+    def draw_once(worth, counts, level, generator, *rounds: int) -> significance.Interval:
+        bits = generator.bit_generator
+        key = worth.tobytes(), counts.tobytes(), level, rounds, str(bits.state)
+        if key not in known:
+            known[key] = interval(worth, counts, level, generator, *rounds), bits.state
+        result, bits.state = known[key]
+        return result
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(significance, "_interval_of_counts", draw_once)
         yield
 
 

@@ -66,6 +66,22 @@ def mean_interval(
     if not len(distinct):
         return Interval(math.nan, math.nan, 0, True)
     worth = distinct.astype(float)
+    drawn = _interval_of_counts(worth, counts, level, generator, rounds, most_rounds)
+    images = int(counts.sum())
+    return (
+        widened(drawn, float(counts @ worth) / images, images, level, bounds) if bounds else drawn
+    )
+
+
+def _interval_of_counts(
+    worth: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    level: float,
+    generator: np.random.Generator,
+    rounds: int,
+    most_rounds: int,
+) -> Interval:
+    """Return the bootstrap interval of the mean of values worth[i], each counts[i] times."""
     images, shares = int(counts.sum()), counts / counts.sum()
 
     def draw(size: int) -> NDArray[np.float64]:
@@ -81,10 +97,7 @@ def mean_interval(
         ]
         return np.concatenate(parts) / images
 
-    drawn = settled_interval(draw, level, rounds, most_rounds)
-    return (
-        widened(drawn, float(counts @ worth) / images, images, level, bounds) if bounds else drawn
-    )
+    return settled_interval(draw, level, rounds, most_rounds)
 
 
 def difference_of_errors(

@@ -202,6 +202,7 @@ def test_a_run_whose_pool_was_removed_does_not_run_the_model(cats, alice, tmp_pa
     assert not species.submissions.exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("classes", "target"),
     [((CAT, COW, networks.DOG), "true"), ((networks.DOG, COW, networks.COOT), "predicted")],
@@ -219,6 +220,7 @@ def test_score_maps_become_a_submission(cats, alice, tmp_path, classes, target):
     assert run.result["images"] == len(truth)
 
 
+@pytest.mark.ci
 def test_a_method_that_the_network_does_not_have_fails_with_the_reason(cats, alice, tmp_path):
     register(tmp_path, CAT, COW, networks.DOG)
 

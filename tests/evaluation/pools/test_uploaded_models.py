@@ -156,7 +156,7 @@ def empty(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("size", [8, "side"])
+@pytest.mark.parametrize("size", [8, pytest.param("side", marks=pytest.mark.ci)])
 def test_an_uploaded_model_makes_a_pool(admin, lake, tmp_path, size):
     path = networks.onnx(tmp_path / "x.onnx", size=size)
     model = sent(admin, path, classes=f"{networks.DOG}\ntrue cat\nn02018207\n", size="8")
@@ -177,6 +177,7 @@ def test_an_uploaded_model_makes_a_pool(admin, lake, tmp_path, size):
     assert pool.result["colours"]["sha256"] == model.source["sha256"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -207,6 +208,7 @@ def of_shape(*shape: int | str) -> Callable[[Path], Path]:
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -250,6 +252,7 @@ def test_a_file_that_sleeps_is_ended(admin, tmp_path, monkeypatch):
     assert (job.state, job.error) == (Job.State.FAILED, "It took over 1 seconds.")
 
 
+@pytest.mark.ci
 def test_a_kept_file_that_changed_is_not_run(admin, lake, tmp_path):
     model = sent(admin, networks.onnx(tmp_path / "x.onnx"))
     opened(model)

@@ -107,6 +107,7 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
         assert a == pytest.approx(b, rel=1e-9)
 
 
+@pytest.mark.ci
 @for_each("iterations", [1, 2, 10, 100])
 @for_each("classes", [2, 4])
 def test_posteriors_are_crowd_kits_under_the_same_settings(iterations, classes):
@@ -130,7 +131,7 @@ def crowd_kits(annotators, items, labels, iterations):
     return probabilities.sort_index().sort_index(axis=1).to_numpy()
 
 
-@pytest.mark.parametrize("iterations", [1, 5, 100])
+@pytest.mark.parametrize("iterations", [1, 5, pytest.param(100, marks=pytest.mark.ci)])
 def test_posteriors_of_the_bluebirds_are_crowd_kits(iterations):
     answers, _ = crowds.bluebirds()
 

@@ -6,6 +6,7 @@ import pytest
 from tests.labeling.estimators.candidate_crowd import AUDITED, measure
 
 
+@pytest.mark.ci
 def test_stated_intervals_hold_the_truth_where_tables_alone_do_not():
     runs = [measure(0.01, seed) for seed in range(12)]
 

@@ -271,6 +271,7 @@ def blobs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return pieces[0], pieces[1]
 
 
+@pytest.mark.ci
 @for_seeds(8)
 def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
     pieces = blobs(seed)
@@ -290,6 +291,7 @@ def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
     assert below.geom_type == "MultiPolygon" or not below.covers(whole)
 
 
+@pytest.mark.ci
 @for_each("factor", [1, 1.7, 40])
 @for_seeds(4)
 def test_the_method_alphashape_is_the_package_on_all_corners(seed, factor):

@@ -91,6 +91,7 @@ def test_up_then_down_is_the_least_over_pairs_of_root_paths(wordnet, distance):
     assert not np.diag(matrix).any()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("distance", ["weighted-undirected", "hops-undirected"])
 def test_undirected_is_the_shortest_path_in_the_graph(wordnet, distance):
     classes = some_classes(wordnet, 40)

@@ -432,6 +432,7 @@ def test_by_word_a_label_is_the_first_noun_sense(wordnet):
             s.meant(wordnet, "xyzzy", by)
 
 
+@pytest.mark.ci
 def test_path_and_lch_are_nltks(wordnet, peer):
     rng = np.random.default_rng(7)
     classes = rng.choice(np.flatnonzero(wordnet.depth >= 0), 20, replace=False).tolist()
