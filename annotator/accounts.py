@@ -2,15 +2,16 @@
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core import signing
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
@@ -25,6 +26,26 @@ logger = logging.getLogger(__name__)
 INVITATION_KEY = "invitation"
 # Lifetime of the cookie of known accounts, and how many accounts it holds.
 DEVICE_COOKIE, DEVICE_SECONDS, DEVICE_ACCOUNTS = "device", 365 * 24 * 3600, 10
+
+
+class LoginRequired(LoginRequiredMiddleware):
+    """Redirects visitors to the login, except from the admin, which checks staff itself, and from
+    views marked login_not_required.
+
+    Unlike Django's, it reads no session for those, so that caches may keep their responses.
+    """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[object, ...],
+        view_kwargs: dict[str, object],
+    ) -> HttpResponseBase | None:
+        in_admin = request.resolver_match and request.resolver_match.app_name == "admin"
+        if in_admin or not getattr(view_func, "login_required", True):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
 
 
 def person(request: HttpRequest) -> User:

@@ -2,6 +2,7 @@
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView, TemplateView
 
@@ -31,13 +32,18 @@ change_password = admin.site.admin_view(
 end_worker = TemplateView.as_view(
     template_name="annotator/along_worker.js", content_type="text/javascript"
 )
+catalog = Catalog.as_view()
+to_label = RedirectView.as_view(pattern_name="label")
+# accounts.LoginRequired leaves these alone; the admin has its own check.
+for public in (change_password, end_worker, catalog, to_label):
+    login_not_required(public)
 
 handler500 = "annotator.refusals.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("language/", language.set_language, name="set_language"),
-    path("language/<str:language>-<str:version>.js", Catalog.as_view(), name="catalog"),
+    path("language/<str:language>-<str:version>.js", catalog, name="catalog"),
     path("photographs/", home.try_photographs, name="try_photographs"),
     path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
@@ -54,7 +60,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/flags/", flags.label_flags, name="label_flags"),
     path("campaigns/<slug:name>/label/class/", classes.label_class, name="label_class"),
     # Pages of the second edition may still be open in browsers: keep these two for one release.
-    path("campaigns/<slug:name>/label/along/", RedirectView.as_view(pattern_name="label")),
+    path("campaigns/<slug:name>/label/along/", to_label),
     path("campaigns/<slug:name>/label/along/worker.js", end_worker),
     path("campaigns/<slug:name>/label/last/", last.label_last, name="label_last"),
     path(

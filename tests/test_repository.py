@@ -176,7 +176,7 @@ def test_no_browser_test_waits_for_a_script_of_its_own():
 # Code lines of each package, for tests of all, and lines of docs and benchmarks. Whoever raises an
 # entry says why in the same commit; whoever removes code lowers it.
 BUDGETS = {
-    "annotator": 2_055,
+    "annotator": 2_068,
     "annotator/demo": 1_051,
     "annotator/kinds": 954,
     "annotator/management": 62,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext
 
@@ -44,7 +45,7 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             )
         return view(request, *args, **kwargs)
 
-    return wrapped
+    return login_not_required(wrapped)
 
 
 def read_drawing(request: HttpRequest) -> Body:

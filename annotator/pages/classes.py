@@ -1,6 +1,5 @@
 """The classes of a naming campaign: each beside its siblings, with definitions and examples."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -17,7 +16,6 @@ from labeling.exchange.naming_campaigns import MAX_EXAMPLES
 NO_CLASS = _("The campaign has no such class.")
 
 
-@login_required
 @require_GET
 def label_class(request: HttpRequest, name: str) -> HttpResponse:
     """Show the class `?key=`, by default the first, beside its siblings."""

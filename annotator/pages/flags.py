@@ -1,7 +1,6 @@
 """Annotators' flags: sending one, and reading the researchers' replies."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
@@ -18,7 +17,6 @@ from labeling.errors import Refusal
 MOST = 100
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def label_flags(request: HttpRequest, name: str) -> HttpResponse:

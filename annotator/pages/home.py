@@ -5,7 +5,7 @@ next one.
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -68,6 +68,7 @@ class Card:
         return 1 if self.waiting and self.waiting.more and not self.stopped else 2
 
 
+@login_not_required
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """Return the home page: campaigns to label in and, for researchers, campaigns to run."""
@@ -95,7 +96,6 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "annotator/home.html", context)
 
 
-@login_required
 @require_POST
 def try_photographs(request: HttpRequest) -> HttpResponse:
     """Create a dataset with the demonstration's photographs and show it."""
@@ -107,7 +107,6 @@ def try_photographs(request: HttpRequest) -> HttpResponse:
     return redirect("labeling:dataset", name)
 
 
-@login_required
 @never_cache
 @require_GET
 def next_campaign(request: HttpRequest) -> HttpResponse:
@@ -123,7 +122,6 @@ def next_campaign(request: HttpRequest) -> HttpResponse:
     return redirect("home")
 
 
-@login_required
 @require_GET
 def campaign_picture(request: HttpRequest, name: str) -> HttpResponse:
     """Return the picture of a campaign's card, for members: a researchers' example, or else the

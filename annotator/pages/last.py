@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -32,7 +31,6 @@ class LastAnswer:
     image: str | None
 
 
-@login_required
 @never_cache
 @require_GET
 def label_last(request: HttpRequest, name: str) -> HttpResponse:

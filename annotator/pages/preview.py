@@ -1,6 +1,5 @@
 """Researchers' preview of the labeling page: the same template without actions."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -14,7 +13,6 @@ from labeling.models import Campaign, Question
 from labeling.web.views.shared import SignedIn
 
 
-@login_required
 @require_GET
 def preview(request: SignedIn, name: str) -> HttpResponse:
     """Return one question of the campaign on the annotators' page; `?after=` shows the next."""

@@ -4,7 +4,6 @@ single answers nor reveal which questions are gold.
 
 import re
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -49,7 +48,6 @@ DECIDED = {
 MAX_DECISIONS = 20
 
 
-@login_required
 @never_cache
 @require_GET
 def my_reputation(request: HttpRequest, name: str) -> HttpResponse:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,7 +27,6 @@ from labeling.quality import qualifying
 Stage = Membership.Stage
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def training(request: HttpRequest, name: str) -> HttpResponse:

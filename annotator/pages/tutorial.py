@@ -4,7 +4,6 @@ explanation.
 Only the fact that the person saw the kind's tutorial is saved; answers are not scored.
 """
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
@@ -24,7 +23,6 @@ def is_due(user: User, campaign: Campaign) -> bool:
     return page.tutorial is not None and page.kind.name not in user.tutorials
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:

@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.core.signing import BadSignature
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -42,6 +42,7 @@ def stopped_page(
     return render(request, "annotator/label_closed.html", context, status=refusal.status)
 
 
+@login_not_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
@@ -78,7 +79,6 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
         raise
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
@@ -246,7 +246,6 @@ def label_leave(request: HttpRequest, name: str) -> HttpResponse:
     return JsonResponse({"status": "left"})
 
 
-@login_required
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     """Return the image of the person's own seat by a URL signed for them.
@@ -264,7 +263,6 @@ def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     return seats.seat_response(image, max_age, request.GET.get("detail"), is_drawn_on)
 
 
-@login_required
 @require_GET
 def example_image(request: HttpRequest, token: str) -> HttpResponse:
     """Return an example's image to members of its campaign."""
@@ -275,7 +273,6 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
     return seats.image_response(example.image)
 
 
-@login_required
 @require_GET
 def instructions_image(request: HttpRequest, name: str, signed: str) -> HttpResponse:
     """Return a picture of the instructions to members of the campaign."""

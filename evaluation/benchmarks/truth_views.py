@@ -4,7 +4,6 @@ import tempfile
 from typing import IO
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -30,7 +29,6 @@ NOTES = {
 MAX_LISTED = 50
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def versions(request: SignedIn, name: str) -> HttpResponse:
     """Show every version of the truth with its changes, and the form of how it follows the
@@ -63,14 +61,12 @@ def versions(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "evaluation/truth.html", context, status=status)
 
 
-@login_required
 @require_GET
 def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
     row = access.benchmark_for(request.user, name)
     return downloads.file(*open_version(row, version))
 
 
-@login_required
 @require_GET
 def night(request: SignedIn) -> HttpResponse:
     """Show what the last night did to the benchmarks of this researcher."""

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch
 from django.http import (
@@ -38,7 +37,6 @@ FAULTS = (BadInput, Refusal, WordNetMissing)
 FILE_GONE = "This file is no longer on this server. Score the benchmark again."
 
 
-@login_required
 @require_GET
 def benchmarks(request: SignedIn) -> HttpResponse:
     done = Run.objects.filter(state=Run.State.DONE).defer("result")
@@ -65,7 +63,6 @@ def benchmarks(request: SignedIn) -> HttpResponse:
     return render(request, "evaluation/benchmarks.html", context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def new(request: SignedIn, family: str) -> HttpResponse:
     campaign_access.check_may_open(request.user)
@@ -111,7 +108,6 @@ def _status(form: Any) -> int:
     return 422 if form.errors else 200
 
 
-@login_required
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
     """Show the benchmark with its newest result; to htmx only the part that changed."""
@@ -126,7 +122,6 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
     return render(request, part, context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def benchmark_undo(request: SignedIn, name: str) -> HttpResponse:
     """Rename, archive or delete the benchmark."""
@@ -134,7 +129,6 @@ def benchmark_undo(request: SignedIn, name: str) -> HttpResponse:
     return undo_page(request, BenchmarkUndo(row, request.user), "evaluation:benchmark")
 
 
-@login_required
 @require_GET
 def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
@@ -142,7 +136,6 @@ def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, "evaluation/run.html", pages.benchmark(row, chosen, request.GET))
 
 
-@login_required
 @require_POST
 def score(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
@@ -155,7 +148,6 @@ def score(request: SignedIn, name: str) -> HttpResponse:
     return redirect("evaluation:benchmark", row.name)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def submissions(request: SignedIn, name: str) -> HttpResponse:
     """Show the submissions, an example file, and the form for a new one."""
@@ -197,7 +189,6 @@ def _accepted(
     return redirect("evaluation:benchmark", row.name)
 
 
-@login_required
 @require_POST
 def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
@@ -207,7 +198,6 @@ def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     return redirect("evaluation:submissions", row.name)
 
 
-@login_required
 @require_GET
 def file(request: SignedIn, name: str, file: str) -> HttpResponseBase:
     """Return one of the files that the kind keeps of a benchmark."""
@@ -217,7 +207,6 @@ def file(request: SignedIn, name: str, file: str) -> HttpResponseBase:
     return downloads.file(kind_of(row).open_file(row, file), f"{row.name}-{file}")
 
 
-@login_required
 @require_GET
 def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBase:
     """Return one of the files that the kind keeps of a run."""
@@ -232,7 +221,6 @@ def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBa
     return downloads.file(path.open("rb"), kind.run_file_name(chosen, file))
 
 
-@login_required
 @require_GET
 def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     row, chosen = _scored(request, name, pk)
@@ -245,7 +233,6 @@ def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     )
 
 
-@login_required
 @require_GET
 def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
     row, chosen = _scored(request, name, pk)
@@ -257,7 +244,6 @@ def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpRespons
     return attachments.csv([head, *rows], downloads.name_of(row, chosen, f"-{table}.csv"))
 
 
-@login_required
 @require_GET
 def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> HttpResponse:
     row, chosen = _scored(request, name, pk)
@@ -288,7 +274,6 @@ def moved(name: str, *methods: str, **fixed: Any) -> Callable[..., HttpResponseB
     The user must have access. GET gets 301; other methods get 308, so that the form is sent again.
     """
 
-    @login_required
     @require_http_methods(list(methods or ("GET", "POST")))
     def old(request: SignedIn, **parts: Any) -> HttpResponse:
         if "name" in parts:

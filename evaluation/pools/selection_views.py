@@ -1,6 +1,5 @@
 """Pages of a pool's selections."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -22,7 +21,6 @@ from labeling.web.views.shared import SignedIn, key_of, page_of, query_of, repor
 PAGE_SIZE = 25
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def selections(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Render the selections of a pool and the form of a new one, with its plan."""
@@ -65,7 +63,6 @@ def _plan(form: SelectionForm, pool: Pool) -> SelectionPlan | None:
     return plan
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def selection(request: SignedIn, name: str, pk: int, selection: int) -> HttpResponse:
     """Render a selection, what it shares with another one, and the form of a competition."""
@@ -106,7 +103,6 @@ def _of_made(request: SignedIn, row: PoolSelection) -> dict[str, object]:
     }
 
 
-@login_required
 @require_GET
 def selection_file(request: SignedIn, name: str, pk: int, selection: int) -> FileResponse:
     """Return selection.jsonl."""

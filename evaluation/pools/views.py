@@ -1,7 +1,6 @@
 """The pages of models, of a dataset's pools, and of models run for a benchmark."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -19,7 +18,6 @@ from labeling.web.views.shared import SignedIn, page_of, query_of
 PAGE_SIZE = 25
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def models(request: SignedIn) -> HttpResponse:
     """Render the models of the site and, for administrators, the form of a new one."""
@@ -45,7 +43,6 @@ def models(request: SignedIn) -> HttpResponse:
     return _rendered(request, "models", context, form)
 
 
-@login_required
 @require_POST
 def model_remove(request: SignedIn, model: str) -> HttpResponse:
     """Remove an uploaded model."""
@@ -56,7 +53,6 @@ def model_remove(request: SignedIn, model: str) -> HttpResponse:
     return redirect("evaluation:models")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def pools(request: SignedIn, name: str) -> HttpResponse:
     """Render the pools of a dataset and the forms of a new one."""
@@ -91,7 +87,6 @@ def pools(request: SignedIn, name: str) -> HttpResponse:
     return _rendered(request, "pools", context, sent)
 
 
-@login_required
 @require_GET
 def pool_file(request: SignedIn, name: str, pk: int) -> FileResponse:
     """Return the zip of a pool."""
@@ -99,7 +94,6 @@ def pool_file(request: SignedIn, name: str, pk: int) -> FileResponse:
     return download(making.open_file(pool), f"{name}-pool-{pk}.zip", "application/zip")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def benchmark_models(request: SignedIn, name: str) -> HttpResponse:
     """Render the form that runs a model for a benchmark, and such runs."""

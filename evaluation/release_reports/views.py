@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -69,7 +68,6 @@ class WindowsForm(WordedForm):
             self.add_error("windows", "Choose a file.")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def release(request: SignedIn, name: str, number: int) -> HttpResponse:
     """Show the report of a release, beside that of another, and the form that publishes it.

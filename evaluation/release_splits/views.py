@@ -1,7 +1,6 @@
 """The page of a release's splits."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -17,7 +16,6 @@ from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of,
 PAGE_SIZE = 10
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
     """Render the splits of a release and the form of a new one."""
@@ -50,7 +48,6 @@ def splits(request: SignedIn, name: str, number: int) -> HttpResponse:
     return response
 
 
-@login_required
 @require_POST
 def split_delete(request: SignedIn, name: str, number: int, pk: int) -> HttpResponse:
     """Delete a split that no benchmark uses and no split extends."""
@@ -61,7 +58,6 @@ def split_delete(request: SignedIn, name: str, number: int, pk: int) -> HttpResp
     return redirect("evaluation:splits", name, number)
 
 
-@login_required
 @require_GET
 def split_file(request: SignedIn, name: str, number: int, pk: int) -> FileResponse:
     """Return the files of a split as a zip, without a list that another user sealed."""

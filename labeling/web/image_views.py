@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -34,7 +33,6 @@ def _cursor(text: str) -> int | None:
     return -cursor if cursor and text.startswith("-") else cursor
 
 
-@login_required
 @require_GET
 def dataset_images(request: SignedIn, name: str) -> HttpResponse:
     """Show the dataset's images that match the filter, and this user's saved views."""
@@ -61,7 +59,6 @@ def dataset_images(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one image with its labels, votes, objects and uses.
@@ -91,14 +88,12 @@ def image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def image_display(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return the image as annotators see it: upright, without metadata."""
     return display_response(image_for(request.user, name, pk))
 
 
-@login_required
 @require_POST
 def view_save(request: SignedIn, name: str) -> HttpResponse:
     """Save the filter and order under a name, and replace a saved view of that name."""
@@ -115,7 +110,6 @@ def view_save(request: SignedIn, name: str) -> HttpResponse:
     return redirect(f"{reverse('labeling:dataset_images', args=[dataset.name])}?{query}")
 
 
-@login_required
 @require_POST
 def view_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Remove a saved view of this user."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypedDict
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
@@ -156,6 +157,7 @@ def body(status_code: int, code: str, errors: list[RequestFault]) -> dict[str, o
     }
 
 
+@login_not_required
 def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
     """Return the problem response for unknown addresses of the API."""
     error: RequestFault = {

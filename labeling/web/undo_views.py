@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,7 +31,6 @@ class DeletionForm(WordedForm):
     typed = forms.CharField(max_length=400, label="Its name, to confirm")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def campaign_undo(request: SignedIn, name: str) -> HttpResponse:
     """Rename, archive, clone or delete the campaign."""
@@ -41,7 +39,6 @@ def campaign_undo(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def dataset_undo(request: SignedIn, name: str) -> HttpResponse:
     """Rename, archive or delete the dataset."""
@@ -50,7 +47,6 @@ def dataset_undo(request: SignedIn, name: str) -> HttpResponse:
     return undo_page(request, DatasetUndo(dataset, request.user), "labeling:dataset")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Delete an image that no campaign has asked about, or remove its pixels for privacy."""
@@ -89,7 +85,6 @@ def image_undo(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, "labeling/delete_image.html", context)
 
 
-@login_required
 @require_POST
 def invitation_delete(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Delete an invitation; people who joined with it stay."""

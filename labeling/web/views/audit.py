@@ -1,7 +1,6 @@
 """The audit: a random sample of settled questions, answered again blind by trusted people."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
@@ -19,7 +18,6 @@ from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choi
 from labeling.web.views.shared import SignedIn, done, render_campaign, watched_campaign
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def audit(request: SignedIn, name: str) -> HttpResponse:
     """Show the next question of the audit and its progress; a post draws a sample."""
@@ -37,7 +35,6 @@ def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
     return done(request, message, "audit", campaign.name)
 
 
-@login_required
 @require_POST
 def audit_answer(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Save an audit answer and go to the next question."""

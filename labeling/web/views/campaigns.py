@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -54,7 +53,6 @@ MOVED = {
 }
 
 
-@login_required
 @require_GET
 def campaign_list(request: SignedIn) -> HttpResponse:
     """Show the campaigns that this user runs or reviews, the newest first."""
@@ -84,7 +82,6 @@ def campaign_list(request: SignedIn) -> HttpResponse:
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def campaign_new(request: SignedIn) -> HttpResponse:
     """Show the form of a new campaign with its cost; a post creates the draft."""
@@ -201,7 +198,6 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     )
 
 
-@login_required
 @require_POST
 def campaign_estimate(request: SignedIn) -> HttpResponse:
     """Show the cost of the form's current values, as a fragment."""
@@ -216,7 +212,6 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
     return render(request, "labeling/_estimate.html", context)
 
 
-@login_required
 @require_GET
 def campaign(request: SignedIn, name: str) -> HttpResponse:
     """Show a campaign: progress, people, failed jobs and decisions."""
@@ -233,7 +228,6 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 
 
-@login_required
 @require_GET
 def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
     """Show the part of the campaign page that refreshes itself."""
@@ -242,7 +236,6 @@ def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
     return render_campaign(request, "labeling/_progress.html", campaign, "overview", **vars(facts))
 
 
-@login_required
 @require_POST
 def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     """Open, pause, resume or close the campaign."""
@@ -254,7 +247,6 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     return redirect("labeling:campaign", campaign.name)
 
 
-@login_required
 @require_GET
 def campaign_close(request: SignedIn, name: str) -> HttpResponse:
     """Ask for confirmation before a campaign is closed permanently."""
@@ -263,7 +255,6 @@ def campaign_close(request: SignedIn, name: str) -> HttpResponse:
     return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     """Edit title and instructions; for some kinds, whether people may swipe."""
@@ -295,7 +286,6 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
     """Move the campaign to the latest version of its dataset's vocabulary."""
@@ -321,7 +311,6 @@ class TextsForm(WordedForm):
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
     """Show which texts each language has; a post replaces them by a file."""
@@ -345,7 +334,6 @@ def campaign_texts(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def campaign_texts_file(request: SignedIn, name: str) -> HttpResponse:
     """Download the texts, with empty strings for missing ones."""

@@ -1,6 +1,5 @@
 """Datasets: the list, and one dataset with its images."""
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -29,7 +28,6 @@ PAGE_SIZE = 25
 TILES = 60
 
 
-@login_required
 @require_GET
 def datasets(request: SignedIn) -> HttpResponse:
     """Show the datasets that this user owns or works with."""
@@ -52,7 +50,6 @@ def datasets(request: SignedIn) -> HttpResponse:
     return render(request, "labeling/datasets.html", context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def dataset_new(request: SignedIn) -> HttpResponse:
     """Create an empty dataset."""
@@ -68,7 +65,6 @@ def dataset_new(request: SignedIn) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def dataset(request: SignedIn, name: str) -> HttpResponse:
     """Show the dataset's totals, its imports and its first images."""
@@ -110,7 +106,6 @@ def _totals(dataset: Dataset) -> dict[str, object]:
     }
 
 
-@login_required
 @require_GET
 def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
     """Download the queries of each image, for a campaign on candidates."""
@@ -120,7 +115,6 @@ def candidates_csv(request: SignedIn, name: str) -> HttpResponseBase:
     return attachments.as_attachment(response, f"{dataset.name}-candidates.csv")
 
 
-@login_required
 @require_GET
 def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return the thumbnail of an image, for users who may see the dataset."""

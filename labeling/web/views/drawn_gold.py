@@ -1,6 +1,5 @@
 """Gold drawings: an object that nobody is asked about, with its known parts."""
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
@@ -27,7 +26,6 @@ from labeling.web.views.shared import (
 PAGE_SIZE = 24
 
 
-@login_required
 @require_GET
 def gold_objects(request: SignedIn, name: str) -> HttpResponse:
     """Show the objects that may become gold, by image name."""
@@ -48,7 +46,6 @@ def gold_objects(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show the editor for an object; the drawing becomes its known answer."""
@@ -85,7 +82,6 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def gold_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return the photograph of an object that is or may become gold."""

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -16,14 +15,12 @@ from labeling.web.views.shared import SignedIn, done, own_campaign, render_campa
 PAGE_SIZE = 30
 
 
-@login_required
 @require_GET
 def flags(request: SignedIn, name: str) -> HttpResponse:
     """Show the unanswered flags, the oldest first; with ?answered the others, the newest first."""
     return _flags(request, own_campaign(request, name))
 
 
-@login_required
 @require_POST
 def flag_reply(request: SignedIn, name: str, pk: UUID) -> HttpResponse:
     """Reply to a flag; the annotator sees the reply."""

@@ -1,7 +1,6 @@
 """Gold questions with known answers, and the texts of each class."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -43,14 +42,12 @@ PAGE_SIZE = 50
 OFFERED = 24
 
 
-@login_required
 @require_GET
 def gold(request: SignedIn, name: str) -> HttpResponse:
     """Show the gold questions with how many people answered and failed each."""
     return _gold(request, own_campaign(request, name))
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def gold_add(request: SignedIn, name: str) -> HttpResponse:
     """Add one gold question: an image found by search, a class and the right answer."""
@@ -72,7 +69,6 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     """Add a list of gold questions."""
@@ -88,7 +84,6 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, add) or _gold(request, campaign, form)
 
 
-@login_required
 @require_POST
 def gold_random(request: SignedIn, name: str) -> HttpResponse:
     """Draw questions at random that become gold once they are answered."""
@@ -104,7 +99,6 @@ def gold_random(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, draw) or _gold(request, campaign, random_form=form)
 
 
-@login_required
 @require_POST
 def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     """Copy a settled question as gold."""
@@ -118,7 +112,6 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     return redirect(_back(request, campaign))
 
 
-@login_required
 @require_POST
 def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Stop handing out a gold question."""
@@ -176,7 +169,6 @@ def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
     return {"offered": offered, "search": search, "chosen": chosen}
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def topics(request: SignedIn, name: str) -> HttpResponse:
     """Show the campaign's classes; a post adds or renames classes by a list."""
@@ -213,7 +205,6 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Edit the texts of a class and its examples of yes and no."""
@@ -230,7 +221,6 @@ def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Add an example: an image with its right answer."""
@@ -249,7 +239,6 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return respond_if_valid(form, add) or _topic_page(request, campaign, topic, words, form)
 
 
-@login_required
 @require_POST
 def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Remove an example."""

@@ -3,7 +3,6 @@
 import json
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -31,7 +30,6 @@ from labeling.web.views.shared import (
 VERSIONS = 20
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def graph(request: SignedIn, name: str) -> HttpResponse:
     """Show the graph in force as an outline; a post replaces it."""
@@ -49,7 +47,6 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, replace) or _page(request, campaign, form)
 
 
-@login_required
 @require_POST
 def graph_load(request: SignedIn, name: str) -> HttpResponse:
     """Load the shipped ILSVRC graph into the campaign."""
@@ -60,7 +57,6 @@ def graph_load(request: SignedIn, name: str) -> HttpResponse:
     return redirect("labeling:graph", campaign.name)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     """Edit one question of the graph."""
@@ -107,7 +103,6 @@ def _changed(current: replaying.QuestionGraph, node: str, form: NodeForm) -> Gra
     return raw
 
 
-@login_required
 @require_GET
 def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
     """Show a version of the graph and its changes."""
@@ -128,7 +123,6 @@ def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
     """Download a version of the graph as JSON that can be uploaded."""
@@ -138,7 +132,6 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
     return attachments.text(text, "application/json", f"{campaign.name}-graph-{row.version}.json")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def graph_price(request: SignedIn, name: str) -> HttpResponse:
     """Show questions, missed labels and false labels by price; a post changes the price."""

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import TypeVar
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -26,7 +25,6 @@ RECENT_SHOWN = 5
 Form = TypeVar("Form", UploadForm, ImportForm)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     """Upload images: a few are added immediately, more by an import."""
@@ -44,7 +42,6 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     return _upload(request, dataset, form, None)
 
 
-@login_required
 @require_POST
 def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     """Import images from the server's import folder."""
@@ -60,7 +57,6 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, start_import) or _upload(request, dataset, fresh, form)
 
 
-@login_required
 @require_GET
 def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
     """Show the dataset's imports, the newest first; as a fragment, those on the dataset page."""
@@ -74,7 +70,6 @@ def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "labeling/imports.html", context)
 
 
-@login_required
 @require_GET
 def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one import: progress, failure, or the result of each file."""
@@ -93,7 +88,6 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return report_page(request, page, progress, ended, context)
 
 
-@login_required
 @require_POST
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Retry a failed import."""

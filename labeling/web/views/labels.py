@@ -1,7 +1,6 @@
 """Import of known labels, and export of a release's labels."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -22,7 +21,6 @@ from labeling.web.views.shared import SignedIn, done, own_campaign, query_of, re
 RECENT_SHOWN = 10
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
     """Show the known labels of the dataset by source; a post imports more."""
@@ -51,7 +49,6 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, start_import) or _known(request, dataset, form)
 
 
-@login_required
 @require_GET
 def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
     """Download a release's labels as a zip in a format, or show the progress of writing it."""
@@ -86,7 +83,6 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
     )
 
 
-@login_required
 @require_GET
 def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
     """Show the export formats that have options."""

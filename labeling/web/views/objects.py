@@ -4,7 +4,6 @@ import math
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -29,7 +28,6 @@ METHODS = {"radius": "Exact radius", "alphashape": "alphashape package"}
 CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
 
 
-@login_required
 @require_GET
 def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
     """Show the dataset's objects with their parts, filtered by category, flag and image."""
@@ -54,7 +52,6 @@ def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "labeling/objects.html", context)
 
 
-@login_required
 @require_GET
 def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one object: its crops, its parts, and one merge with a preview of another radius."""
@@ -66,14 +63,12 @@ def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, template, context)
 
 
-@login_required
 @require_GET
 def object_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return the upright photograph of an object."""
     return display_response(_object(dataset_for(request.user, name), pk).image)
 
 
-@login_required
 @require_POST
 def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Save another radius or method for a merge, or reset it to automatic."""

@@ -1,6 +1,5 @@
 """Imports of objects with parts: upload, progress and report."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -18,7 +17,6 @@ from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 PAGE_SIZE = 25
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def parts_import(request: SignedIn, name: str) -> HttpResponse:
     """Upload a file of objects with parts; show earlier imports."""
@@ -38,7 +36,6 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, start_import) or _imports_page(request, dataset, form)
 
 
-@login_required
 @require_GET
 def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one import of parts: progress, failure, or the result of its objects."""
@@ -63,7 +60,6 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return report_page(request, page, progress, ended, context)
 
 
-@login_required
 @require_POST
 def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Continue a failed import or repeat a finished one."""

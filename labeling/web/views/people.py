@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -43,14 +42,12 @@ PAGE_SIZE = 50
 MAX_QUOTAS = 60
 
 
-@login_required
 @require_GET
 def people(request: SignedIn, name: str) -> HttpResponse:
     """Show the members and invitations of the campaign."""
     return _people(request, own_campaign(request, name))
 
 
-@login_required
 @never_cache
 @require_POST
 def invitation_new(request: SignedIn, name: str) -> HttpResponse:
@@ -66,7 +63,6 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, invite) or _people(request, campaign, form)
 
 
-@login_required
 @never_cache
 @require_POST
 def invitations_new(request: SignedIn, name: str) -> HttpResponse:
@@ -85,7 +81,6 @@ def invitations_new(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, invite) or _people(request, campaign, many=form)
 
 
-@login_required
 @require_POST
 def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Revoke an invitation."""
@@ -98,7 +93,6 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return done(request, message, "people", campaign.name)
 
 
-@login_required
 @require_POST
 def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Change a member's role."""
@@ -114,7 +108,6 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:people", campaign.name)
 
 
-@login_required
 @require_POST
 def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """End a membership; the answers are kept."""
@@ -157,7 +150,6 @@ ACTIONS = {
 }
 
 
-@login_required
 @require_GET
 def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one member: stage with reasons, decisions and latest answers."""
@@ -168,7 +160,6 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return _person(request, campaign, membership, form)
 
 
-@login_required
 @require_POST
 def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Set the member's quotas by topic."""
@@ -214,7 +205,6 @@ def _person(
     )
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Show the consequences of an action; a post with a reason carries it out."""

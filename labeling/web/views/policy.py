@@ -1,6 +1,5 @@
 """A campaign's policy: read, edited, and its effect previewed."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
@@ -16,7 +15,6 @@ from labeling.web.forms.policy import PolicyForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def policy(request: SignedIn, name: str) -> HttpResponse:
     """Edit the policy; the people it would stop are shown before it is saved.

@@ -5,7 +5,6 @@ and calibrations.
 import secrets
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -42,7 +41,6 @@ def _language(code: str) -> str:
     return dict(settings.LANGUAGES).get(code, code or "not said")
 
 
-@login_required
 @require_GET
 def quality(request: SignedIn, name: str) -> HttpResponse:
     """Show agreement, votes, the audited error and the most disputed questions."""
@@ -90,7 +88,6 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
     return render_campaign(request, "labeling/quality.html", campaign, "quality", **facts)
 
 
-@login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
     """Recompute reputations, vote tables and box figures in the background, then go back."""
@@ -103,7 +100,6 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
     return done(request, message, "quality", campaign.name)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def pilot(request: SignedIn, name: str) -> HttpResponse:
     """Show the cost of a pilot; with `confirmed`, start it."""

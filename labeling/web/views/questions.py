@@ -1,7 +1,6 @@
 """A campaign's questions: the list, one question with its votes, adding and withdrawing."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -33,7 +32,6 @@ from labeling.web.views.shared import (
 PAGE_SIZE = 50
 
 
-@login_required
 @require_GET
 def questions(request: SignedIn, name: str) -> HttpResponse:
     """Show the questions with their votes, filtered by state, class and image name."""
@@ -61,7 +59,6 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show one question: its image, every vote, and its settlements."""
@@ -90,7 +87,6 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Return the question's image as annotators see it."""
@@ -98,14 +94,12 @@ def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return display_response(question_in(campaign, pk).item.image)
 
 
-@login_required
 @require_GET
 def question_thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = watched_campaign(request, name)
     return thumbnail_response(question_in(campaign, pk).item.image)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """Add a list of questions."""
@@ -148,7 +142,6 @@ def _added(noun: str, added: asking.AddedQuestions) -> str:
     return f"{created} added; {again}{count_of(added.existing, 'existed', 'existed')} already."
 
 
-@login_required
 @require_POST
 def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Withdraw one question; its answers are kept."""
@@ -166,7 +159,6 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:question", campaign.name, question.pk)
 
 
-@login_required
 @require_POST
 def questions_ask_more(request: SignedIn, name: str) -> HttpResponse:
     """Ask more people about the selected settled questions."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import OuterRef, Subquery
 from django.http import HttpResponse
@@ -86,7 +85,6 @@ class ReleaseTile:
     parts: list[TilePart]
 
 
-@login_required
 @require_GET
 def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     """Show the objects of a release with their parts, and counts of parts by state."""

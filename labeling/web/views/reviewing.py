@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
@@ -26,7 +25,6 @@ from labeling.web.views.shared import (
 )
 
 
-@login_required
 @require_GET
 def review(request: SignedIn, name: str) -> HttpResponse:
     """Show the next question in review with the keys that decide it."""
@@ -34,7 +32,6 @@ def review(request: SignedIn, name: str) -> HttpResponse:
     return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
 
 
-@login_required
 @require_POST
 def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Save a reviewer's verdict and go to the next question."""
@@ -54,7 +51,6 @@ def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Accept the annotators' result and go to the next question."""
@@ -69,7 +65,6 @@ def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Send drawings back with a note and go to the next question."""
@@ -94,7 +89,6 @@ def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_GET
 def agreement(request: SignedIn, name: str) -> HttpResponse:
     """Show the agreement on each part of each category, and the effect of a model."""

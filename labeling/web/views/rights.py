@@ -1,7 +1,6 @@
 """The right to open campaigns, granted by administrators."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,7 +16,6 @@ from labeling.web.views.shared import SignedIn, sent
 MAX_LISTED_ACCOUNTS = 50
 
 
-@login_required
 @require_GET
 def rights(request: SignedIn) -> HttpResponse:
     """Show the accounts with the right to open campaigns, or those matching a search."""
@@ -33,7 +31,6 @@ def rights(request: SignedIn) -> HttpResponse:
     return render(request, "labeling/rights.html", context | {"shown": MAX_LISTED_ACCOUNTS})
 
 
-@login_required
 @require_POST
 def right_change(request: SignedIn, pk: int) -> HttpResponse:
     """Grant or revoke the right of one account."""

@@ -20,7 +20,7 @@ from labeling.models import Campaign, Image, Membership, Question, User
 
 
 class SignedIn(HttpRequest):
-    """A request behind login_required, for mypy."""
+    """A request of a logged-in user, for mypy."""
 
     user: User
 

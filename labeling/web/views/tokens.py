@@ -1,6 +1,5 @@
 """A person's API tokens."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,7 +12,6 @@ from labeling.web.tokens import address_of, create_token, revoke_token, tokens_o
 from labeling.web.views.shared import SignedIn, done
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tokens(request: SignedIn) -> HttpResponse:
@@ -39,7 +37,6 @@ def tokens(request: SignedIn) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Revoke a token."""

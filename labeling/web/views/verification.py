@@ -1,6 +1,5 @@
 """Classes of candidates: precision, cost, and whether they are still asked about."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -28,7 +27,6 @@ from labeling.web.views.shared import (
 PAGE_SIZE = 50
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def verification(request: SignedIn, name: str) -> HttpResponse:
     """Show every class with its figures; a post changes the stop rules."""
@@ -80,7 +78,6 @@ def _page(request: SignedIn, campaign: Campaign, form: StopRulesForm) -> HttpRes
     )
 
 
-@login_required
 @require_POST
 def verification_look(request: SignedIn, name: str) -> HttpResponse:
     """Check the classes in the background."""
@@ -90,7 +87,6 @@ def verification_look(request: SignedIn, name: str) -> HttpResponse:
     return done(request, message, "verification", campaign.name)
 
 
-@login_required
 @require_POST
 def verification_state(request: SignedIn, name: str) -> HttpResponse:
     """Stop or resume a class."""
@@ -104,7 +100,6 @@ def verification_state(request: SignedIn, name: str) -> HttpResponse:
     return redirect("labeling:verification", campaign.name)
 
 
-@login_required
 @require_GET
 def verification_csv(request: SignedIn, name: str) -> HttpResponse:
     """Download every class as CSV."""

@@ -3,7 +3,6 @@
 import re
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.cache import caches
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -27,7 +26,6 @@ VERSIONS = 20
 WNID = re.compile(r"n\d{8}")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary(request: SignedIn, name: str) -> HttpResponse:
     """Show the latest version by category; a post adds a whole new version."""
@@ -45,7 +43,6 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
     return respond_if_valid(form, replace) or _page(request, dataset, form)
 
 
-@login_required
 @require_POST
 def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
     """Copy the shipped vocabulary into the dataset."""
@@ -53,7 +50,6 @@ def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
     return _saved(request, dataset, vocabulary_store.start(dataset, request.user))
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
     """Edit one category."""
@@ -69,7 +65,6 @@ def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
     return _category(request, dataset, version, places[key])
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
     """Add a category at the end."""
@@ -78,7 +73,6 @@ def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
     return _category(request, dataset, _opened_with(request, dataset), None)
 
 
-@login_required
 @require_POST
 def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpResponse:
     """Remove a category from the vocabulary."""
@@ -96,7 +90,6 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
     return redirect("labeling:vocabulary_category", dataset.name, category.key)
 
 
-@login_required
 @require_GET
 def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpResponse:
     """Show a version and its changes."""
@@ -123,7 +116,6 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
     )
 
 
-@login_required
 @require_GET
 def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpResponse:
     """Download a version as YAML that can be uploaded."""

@@ -5,7 +5,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
@@ -29,7 +28,6 @@ from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of,
 PAGE_SIZE = 50
 
 
-@login_required
 @require_GET
 def jobs(request: SignedIn, name: str) -> HttpResponse:
     """Show the campaign's jobs, with the reasons of failed ones."""
@@ -58,7 +56,6 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Retry a failed job."""
@@ -70,7 +67,6 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:jobs", campaign.name)
 
 
-@login_required
 @require_GET
 def releases(request: SignedIn, name: str) -> HttpResponse:
     """Show the campaign's releases."""
@@ -94,7 +90,6 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     """Freeze the campaign's current content; a job freezes large ones."""
@@ -118,7 +113,6 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     return redirect("labeling:releases", campaign.name)
 
 
-@login_required
 @require_GET
 def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
     """Download the release's folder as a zip."""

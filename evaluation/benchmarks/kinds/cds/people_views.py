@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -76,7 +75,6 @@ class PeopleForm(forms.Form):
         }
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def people(request: SignedIn, name: str) -> HttpResponse:
     """Show the cost and start asking; later show the progress."""

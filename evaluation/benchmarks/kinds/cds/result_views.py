@@ -1,6 +1,5 @@
 """Pages of single sequences in a CDS result, and their frames."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -15,7 +14,6 @@ from labeling.web.views.shared import SignedIn, query_of
 CDS = "cds"
 
 
-@login_required
 @require_GET
 def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show the objects of the run, searchable, with scores at one part and content scheme."""
@@ -25,7 +23,6 @@ def objects(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, "evaluation/cds/objects.html", context)
 
 
-@login_required
 @require_GET
 def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """Show one sequence frame by frame, with every classifier's answers."""
@@ -37,7 +34,6 @@ def viewer(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     return render(request, "evaluation/cds/viewer.html", context)
 
 
-@login_required
 @require_GET
 def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show the easiest, median and hardest objects, and CAPTCHA candidates."""
@@ -47,7 +43,6 @@ def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, "evaluation/cds/galleries.html", context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """Return the state of a sequence's frames; POST starts drawing them. A form redirects back."""
@@ -61,7 +56,6 @@ def frames(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     return JsonResponse(state.as_payload(), status=200 if state.is_done else 202)
 
 
-@login_required
 @require_GET
 def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> HttpResponseBase:
     """Return one drawn frame, numbered from 1."""

@@ -1,7 +1,6 @@
 """Pages of MAD competitions: published accuracies, galleries, true labels."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -24,7 +23,6 @@ GALLERY_PAGE = 60
 MAD = "mad"
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def accuracies(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
@@ -48,7 +46,6 @@ def accuracies(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "evaluation/mad/accuracies.html", context, status=status)
 
 
-@login_required
 @require_GET
 def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
@@ -80,7 +77,6 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
     return render(request, "evaluation/mad/gallery.html", context)
 
 
-@login_required
 @require_GET
 def case_three(request: SignedIn, name: str) -> HttpResponse:
     """Return the images of case III of every pair, by distance from the true label, as CSV."""
@@ -89,7 +85,6 @@ def case_three(request: SignedIn, name: str) -> HttpResponse:
     return attachments.csv([head, *rows], f"{row.name}-case-iii.csv")
 
 
-@login_required
 @require_GET
 def class_images(request: SignedIn, name: str) -> HttpResponse:
     """Render the chosen images of one class over all pairs."""
@@ -105,7 +100,6 @@ def class_images(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "evaluation/mad/class_gallery.html", context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def tags(request: SignedIn, name: str) -> HttpResponse:
     """Render the counts of failure tags and the form of their vocabulary."""
@@ -126,7 +120,6 @@ def tags(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "evaluation/mad/failure_tags.html", context, status=status)
 
 
-@login_required
 @require_GET
 def tag_counts(request: SignedIn, name: str) -> HttpResponse:
     """Return the counts of failure tags as CSV."""
@@ -135,7 +128,6 @@ def tag_counts(request: SignedIn, name: str) -> HttpResponse:
     return attachments.csv([head, *rows], f"{row.name}-failure-tags.csv")
 
 
-@login_required
 @require_POST
 def tag(request: SignedIn, name: str, selection: int) -> HttpResponse:
     """Replace the reader's tags of an image, for the classifiers in the form."""
@@ -152,7 +144,6 @@ def tag(request: SignedIn, name: str, selection: int) -> HttpResponse:
     return redirect(f"{gallery_page}?{request.GET.urlencode()}#image-{line.pk}")
 
 
-@login_required
 @require_POST
 def true_labels(request: SignedIn, name: str) -> HttpResponse:
     """Ask for the true label of one image, or of all images of a pair."""

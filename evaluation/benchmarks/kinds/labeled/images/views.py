@@ -1,6 +1,5 @@
 """Pages of the images of a run's numbers, for researchers of the campaign."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -18,7 +17,6 @@ from labeling.web.views.shared import SignedIn, display_response, query_of
 MAP_PX = 224
 
 
-@login_required
 @require_GET
 def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Show cards of a number's images, by case and class."""
@@ -28,7 +26,6 @@ def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
     return render(request, "evaluation/labeled/images.html", context)
 
 
-@login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """Show one image with the outcome of every classifier."""
@@ -40,7 +37,6 @@ def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     return render(request, "evaluation/labeled/image.html", context)
 
 
-@login_required
 @require_GET
 def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """Return the photograph, upright and in the size shown to annotators."""
@@ -52,7 +48,6 @@ def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     return display_response(photograph)
 
 
-@login_required
 @require_GET
 def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     """Return a classifier's score map as a translucent picture."""

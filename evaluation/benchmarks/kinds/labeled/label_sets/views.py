@@ -5,7 +5,6 @@ from contextlib import nullcontext
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -32,7 +31,6 @@ FAULTS = (BadInput, Refusal, WordNetMissing)
 FAMILY = "labeled"
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def label_sets(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, FAMILY)
@@ -50,7 +48,6 @@ def label_sets(request: SignedIn, name: str) -> HttpResponse:
     return render(request, "evaluation/labeled/label_sets.html", context, status=status)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def label_audit(request: SignedIn, name: str) -> HttpResponse:
     """Show the most doubtful labels, and ask people about them again."""
@@ -74,7 +71,6 @@ def _asked_again(request: SignedIn, row: Benchmark, form: forms.Form) -> HttpRes
     return redirect("evaluation:label_audit", row.name)
 
 
-@login_required
 @require_GET
 def version_zip(request: SignedIn, name: str, version: int) -> HttpResponseBase:
     """Return the files of a version as a zip."""
