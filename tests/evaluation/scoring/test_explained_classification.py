@@ -224,8 +224,8 @@ def test_an_image_without_a_size_is_refused(files):
     ("more", "words"),
     [
         (("--properties", "p.csv"), "--properties needs --boxes"),
-        (("--images", "s.csv"), "--boxes, which is missing"),
-        (("--inclusive",), "--boxes, which is missing"),
+        (("--images", "s.csv"), "--images and --inclusive require --boxes"),
+        (("--inclusive",), "--images and --inclusive require --boxes"),
     ],
 )
 def test_options_that_lack_their_other_half_are_wrong_usage(files, more, words):

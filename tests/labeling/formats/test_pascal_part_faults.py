@@ -74,9 +74,9 @@ def test_a_fault_of_a_mat_file_is_named(content, message, tmp_path):
 @for_each(
     ("content", "message"),
     [
-        (b"", "no MATLAB v5 file"),
-        (b"GIF89a" * 100, "no MATLAB v5 file"),
-        (b"\x80\x04\x95 a pickle" + bytes(200), "no MATLAB v5 file"),
+        (b"", "not a MATLAB v5 file"),
+        (b"GIF89a" * 100, "not a MATLAB v5 file"),
+        (b"\x80\x04\x95 a pickle" + bytes(200), "not a MATLAB v5 file"),
         (b"\x89HDF\r\n\x1a\n" + bytes(600), "v7.3 file, which is not supported"),
         (b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF", "v7.3 file, which is not supported"),
     ],
