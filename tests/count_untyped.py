@@ -27,10 +27,10 @@ def is_untyped_dict(node: ast.AST) -> bool:
     )
 
 
-def aliases(tree: ast.AST) -> set[str]:
+def aliases(nodes: list[ast.AST]) -> set[str]:
     return {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and is_untyped_dict(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
@@ -41,18 +41,17 @@ def counts(text: str) -> tuple[int, int]:
     """(untyped dicts, functions that return one) of a module."""
     if "Any" not in text and "dict" not in text:
         return 0, 0
-    tree = ast.parse(text)
-    known = aliases(tree)
+    nodes = list(ast.walk(ast.parse(text)))
+    known = aliases(nodes)
     bare = {"dict", "Any", "dict[str, Any]", *known}
     dicts = sum(
-        is_untyped_dict(node) or (isinstance(node, ast.Name) and node.id in known)
-        for node in ast.walk(tree)
+        is_untyped_dict(node) or (isinstance(node, ast.Name) and node.id in known) for node in nodes
     )
     returning = sum(
         isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and node.returns is not None
         and ast.unparse(node.returns).strip("'\"") in bare
-        for node in ast.walk(tree)
+        for node in nodes
     )
     return dicts, returning
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import count_untyped
+from tests.syntax import statements
 
 ROOT = Path(__file__).resolve().parents[1]
 APPS = ("annotator", "evaluation", "labeling")
@@ -137,11 +138,11 @@ def imports(path: Path, *, for_types: bool = False) -> set[str]:
     reads unless for_types; `from a import b` gives a and a.b."""
     tree = ast.parse(text_of(path))
     package = name_of(path).removesuffix(".py").split("/")[:-1]
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node.body = node.body if for_types else [ast.Pass()]
     modules_imported = set()
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             modules_imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -417,9 +418,8 @@ def test_a_web_process_loads_neither_torch_nor_numba(tmp_path):
     assert loaded & {"torch", "numba", "pandas", "skimage", "sklearn"} == set()
 
 
-def names(file: Path, asset: str) -> bool:
-    """Whether a file names a template or script, spelt out or as `folder/{kind}.html`."""
-    text = text_of(file)
+def names(text: str, asset: str) -> bool:
+    """Whether a text names a template or script, spelt out or as `folder/{kind}.html`."""
     folder, _, last = asset.rpartition("/")
     computed = rf"{re.escape(folder)}/\{{[\w.]+\}}{re.escape(Path(last).suffix)}"
     return asset in text or bool(folder and re.search(computed, text))
@@ -434,19 +434,20 @@ def templates() -> list[str]:
 LOOKED_UP = re.compile(r"^(account/|socialaccount/|allauth/|admin/|\d{3}\.html$|django/)")
 
 
-def naming_files() -> list[Path]:
-    return [*modules(*APPS), *(ROOT / "templates").rglob("*.html")]
+def naming_text() -> str:
+    """All modules and templates, one after the other."""
+    return "\n".join(map(text_of, [*modules(*APPS), *(ROOT / "templates").rglob("*.html")]))
 
 
 def test_every_template_is_used():
-    sources = naming_files()
+    sources = naming_text()
     ours = [name for name in templates() if not LOOKED_UP.match(name)]
 
-    assert [name for name in ours if not any(names(file, name) for file in sources)] == []
+    assert [name for name in ours if not names(sources, name)] == []
 
 
 def test_every_script_is_used():
-    sources = naming_files()
+    sources = naming_text()
     scripts = sorted((ROOT / "static" / "js").rglob("*.js"))
 
     def is_imported(script: Path) -> bool:
@@ -455,7 +456,7 @@ def test_every_script_is_used():
 
     def is_named(script: Path) -> bool:
         path = script.relative_to(ROOT / "static").as_posix()
-        return any(names(file, path) for file in sources)
+        return names(sources, path)
 
     assert [file for file in scripts if not is_named(file) and not is_imported(file)] == []
 

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from labeling.releases.freezing import code_version
+from tests.syntax import statements
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -236,7 +237,7 @@ BUDGETS = {
     "labeling/templatetags": 80,
     "labeling/vocabulary": 595,
     "labeling/web": 8_685,
-    "tests": 83_825,
+    "tests": 83_841,
 }
 # Django looks for these at the root of an app.
 DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
@@ -251,7 +252,8 @@ def code_lines(file: Path) -> int:
         if line.strip() and not line.lstrip().startswith("#")
     }
     documented = ast.Module | ast.ClassDef | ast.FunctionDef
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in (tree, *statements(tree)):
         if isinstance(node, documented) and ast.get_docstring(node):
             lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return len(lines)

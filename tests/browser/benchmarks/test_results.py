@@ -44,6 +44,7 @@ def scored(birds, researcher):
     return birds
 
 
+@pytest.mark.ci
 def test_pages_of_a_competition_look_right(browser_as, site, looked_at, researcher, scored):
     page = browser_as(researcher)
     for name, path in {
