@@ -1,4 +1,4 @@
-"""The question graph of a campaign, and the images that are asked by it."""
+"""API of a campaign's question graph: read, replace, open questions for images, and prices."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -95,10 +95,10 @@ class GraphViewSet(CampaignViewSet):
         """Replace the graph. An equal graph changes nothing; the error lists every fault."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewGraphSerializer)
-        made = store.define(
+        version = store.define(
             row, self.user, body["graph"], body["reason"], instead_of=body["version"]
         )
-        return self.answer(GraphSerializer, made)
+        return self.answer(GraphSerializer, version)
 
     @extend_schema(request=OpenImagesSerializer, responses={202: OpenedSerializer})
     @action(["post"], detail=False, url_name="graph-images")
