@@ -1,4 +1,4 @@
-"""Boxes and classes of each image of a frozen release, as ground truth needs them. No database.
+"""Reads each image of a frozen release with the boxes and classes for ground truth. No database.
 
 "unknown" is never treated as "no". Images are read one by one, so memory use is constant.
 """
@@ -21,10 +21,11 @@ class LabeledScene:
     """An image with its labels.
 
     boxes: class → boxes of its objects, for the classes in the image; x0 y0 x1 y1 in pixels, x1 and
-    y1 exclusive, clipped to the image; empty if nobody drew any. undecided: classes of the release
-    that are undecided. objects: those whose parts are settled, if parts were asked. unsettled:
-    class → boxes of the objects whose parts were asked but not settled. partial: classes of which
-    some instance may lack a box of its own. unboxed: number of objects whose row had no box.
+    y1 exclusive, clipped to the image. The list is empty if the class has no box. undecided:
+    classes of the release that are neither "yes" nor "no". objects: objects with settled parts, if
+    the campaign asked for parts. unsettled: class → boxes of objects whose parts are not settled.
+    partial: classes with an instance that may have no box of its own. unboxed: number of objects
+    that were imported without a box.
     """
 
     photo: Photograph
@@ -37,34 +38,36 @@ class LabeledScene:
 
 
 def has_parts(frozen: Frozen) -> bool:
-    """Return whether people drew the parts of objects."""
+    """Return whether the campaign asked for the parts of objects."""
     return "objects.jsonl" in frozen.meta["files"]
 
 
 def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[LabeledScene]:
     """Yield every image of the release in the order of images.jsonl.
 
-    with_objects: include what people drew, which takes ten times as long to read.
+    with_objects: also read `objects`; their polygons take ten times as long to read.
     """
-    known = frozenset(exporting.classes_of(frozen))
-    parted = has_parts(frozen)
+    all_classes = frozenset(exporting.classes_of(frozen))
+    asks_parts = has_parts(frozen)
     objects: Iterable[list[PartedObject]] = repeat([])
-    if parted and with_objects:
+    if asks_parts and with_objects:
         objects = (image_objects for _, image_objects in frozen.objects(rest=False))
-    answers = Groups(frozen.answers() if parted else ())
+    lines_by_image = Groups(frozen.answers() if asks_parts else ())
+    # Not strict: `objects` never ends if no objects are read.
     for (photo, labels), image_objects in zip(exporting.pages(frozen), objects, strict=False):
         unsettled: dict[str, list[Box]] = {}
-        boxes, undecided = _boxes_by_class(labels, known, photo)
-        partial, unboxed = set(_partial(labels)), 0
-        for line in answers.of(photo.name):
-            key, whole = str(line["wnid"]), [0, 0, photo.width, photo.height]
-            # Older releases lack `boxed`; there, a box as large as the image stands for none.
-            is_boxed = line.get("boxed", list(line["box"] or ()) != whole)
+        boxes, undecided = _boxes_by_class(labels, all_classes, photo)
+        partial, unboxed = set(_partially_boxed(labels)), 0
+        for line in lines_by_image.of(photo.name):
+            key, image_box = str(line["wnid"]), [0, 0, photo.width, photo.height]
+            # Older releases lack `boxed`: an object without a box has the box of the whole image.
+            is_boxed = line.get("boxed", list(line["box"] or ()) != image_box)
             if line["contains"] is None and line["box"] is not None:
                 unsettled.setdefault(key, []).extend(inside([line["box"]], photo))
             elif line["contains"] and not is_boxed:
                 partial.add(key)
                 unboxed += 1
+                # In older releases, the label contains that box too.
                 if "boxed" not in line:
                     boxes[key].remove((0.0, 0.0, float(photo.width), float(photo.height)))
         yield LabeledScene(
@@ -73,7 +76,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[LabeledScene]
 
 
 def _boxes_by_class(
-    labels: Sequence[Label], known: frozenset[str], photo: Photograph
+    labels: Sequence[Label], all_classes: frozenset[str], photo: Photograph
 ) -> tuple[dict[str, list[Box]], frozenset[str]]:
     """Return class → boxes for classes in the image, and the undecided classes."""
     boxes: dict[str, list[Box]] = {}
@@ -85,11 +88,11 @@ def _boxes_by_class(
             )
         elif label.value == "no":
             absent.add(label.key)
-    return boxes, known - boxes.keys() - absent
+    return boxes, all_classes - boxes.keys() - absent
 
 
-def _partial(labels: Sequence[Label]) -> frozenset[str]:
-    """Return the image's classes of which an instance may lack a box or share it with others."""
+def _partially_boxed(labels: Sequence[Label]) -> frozenset[str]:
+    """Return the classes with an instance that may have no box, or only the box of a group."""
     return frozenset(
         label.key
         for label in labels
@@ -99,13 +102,13 @@ def _partial(labels: Sequence[Label]) -> frozenset[str]:
 
 
 def inside(boxes: Sequence[Sequence[float]], photo: Photograph) -> list[Box]:
-    """Return the boxes clipped to the image, without those that lie outside.
+    """Return the boxes clipped to the image, without those outside it.
 
     >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photograph("a.png", 8, 8))
     [(0.0, 0.0, 4.5, 8.0)]
     """
-    cut = [
+    clipped = [
         (max(0.0, x0), max(0.0, y0), min(float(photo.width), x1), min(float(photo.height), y1))
         for x0, y0, x1, y1 in boxes
     ]
-    return [box for box in cut if box[0] < box[2] and box[1] < box[3]]
+    return [box for box in clipped if box[0] < box[2] and box[1] < box[3]]
