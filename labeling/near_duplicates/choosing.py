@@ -1,4 +1,4 @@
-"""Chooses which of several near-duplicates is kept."""
+"""Chooses which image of several near-duplicates is kept."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 from labeling.near_duplicates.fingerprints import Fingerprint
 from labeling.near_duplicates.search import DISTANCE, pairs
 
+# Reasons for keeping an image instead of its near-duplicate.
 OTHER, LARGER, BYTES, FIRST = (
     "the other set has it",
     "it has more pixels",
@@ -21,8 +22,8 @@ OTHER, LARGER, BYTES, FIRST = (
 class KnownImage:
     """An image to compare.
 
-    origin: its set; "" for the set from which images may be removed. fingerprint: None for an image
-    that is too plain.
+    fingerprint: None if the image is too plain to be compared. origin: name of the set that it
+    comes from; "" for the only set from which images may be removed.
     """
 
     name: str
@@ -34,9 +35,9 @@ class KnownImage:
 
 @dataclass(frozen=True)
 class Removed:
-    """An image that looks like a kept one.
+    """An image to remove, and its near-duplicate that is kept.
 
-    image, kept: their indices. why: the reason for which the kept one was preferred.
+    image, kept: indices of the two. distance: bits that differ. why: why the other image is kept.
     """
 
     image: int
@@ -46,80 +47,88 @@ class Removed:
 
 
 def choose(images: Sequence[KnownImage], distance: int = DISTANCE) -> list[Removed]:
-    """Return the images to remove, in order, so that no two remaining ones are near-duplicates.
+    """Return the images to remove, by index.
 
-    Images of other sets are kept. Of the others the one with more pixels is kept, then the one with
-    more bytes, then the first; an image is removed only for one that is kept itself.
+    All images of other sets are kept, and their near-duplicates in the set "" are removed. Of two
+    near-duplicates in the set "", the one with more pixels is kept, then the one with more bytes,
+    then the first. An image is removed only for a near-duplicate that is itself kept.
     """
     removed: dict[int, Removed] = {}
-    order = sorted(range(len(images)), key=lambda at: _rank(images[at], at))
-    # Of equal wholes at most one is kept; images of other sets are all kept.
-    kept_by_hash: dict[int, int] = {}
-    waiting = []
-    for at in order:
-        fingerprint = images[at].fingerprint
+    order = sorted(range(len(images)), key=lambda index: _rank(images[index], index))
+    # `pairs` wants different hashes of the whole image. So compare only the best image of each
+    # hash; the others are its copies.
+    best_of_hash: dict[int, int] = {}
+    candidates = []
+    for index in order:
+        fingerprint = images[index].fingerprint
         if fingerprint is None:
             continue
-        first = kept_by_hash.setdefault(int(fingerprint[0]), at)
-        if first == at:
-            waiting.append(at)
-        elif not images[at].origin:
-            removed[at] = Removed(at, first, 0, _why(images[first], images[at]))
-    for at, (kept, apart) in _near_kept(images, waiting, distance).items():
-        removed[at] = Removed(at, kept, apart, _why(images[kept], images[at]))
-    return [_final(removed, at, images) for at in sorted(removed)]
+        best = best_of_hash.setdefault(int(fingerprint[0]), index)
+        if best == index:
+            candidates.append(index)
+        elif not images[index].origin:
+            removed[index] = Removed(index, best, 0, _why(images[best], images[index]))
+    for index, (kept, bits) in _near_duplicates(images, candidates, distance).items():
+        removed[index] = Removed(index, kept, bits, _why(images[kept], images[index]))
+    return [_final(removed, index, images) for index in sorted(removed)]
 
 
-def _near_kept(
-    images: Sequence[KnownImage], waiting: Sequence[int], distance: int
+def _near_duplicates(
+    images: Sequence[KnownImage], candidates: Sequence[int], distance: int
 ) -> dict[int, tuple[int, int]]:
-    """Return the images to remove in the order of preference, each with the nearest kept one."""
-    stacked = [fingerprint for at in waiting if (fingerprint := images[at].fingerprint) is not None]
-    if not stacked:
+    """Return image to remove → (nearest kept image, bits that differ).
+
+    candidates: indices of images with different hashes, best first.
+    """
+    prints = [views for index in candidates if (views := images[index].fingerprint) is not None]
+    if not prints:
         return {}
+    # Near pairs by the position of the worse image in `candidates`: (bits, better position).
     near: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    hits = pairs(np.array(stacked), distance)
-    for low, high, apart in zip(
+    hits = pairs(np.array(prints), distance)
+    for better, worse, bits in zip(
         hits.query.tolist(), hits.entry.tolist(), hits.distance.tolist(), strict=True
     ):
-        near[high].append((apart, low))
-    gone: dict[int, tuple[int, int]] = {}
-    for position in sorted(near):
-        if images[waiting[position]].origin:
+        near[worse].append((bits, better))
+    removed: dict[int, tuple[int, int]] = {}
+    # Best first: whether the better image of a pair is kept is decided before the worse one.
+    for worse in sorted(near):
+        if images[candidates[worse]].origin:
             continue
-        kept = [(apart, low) for apart, low in near[position] if waiting[low] not in gone]
+        kept = [(bits, better) for bits, better in near[worse] if candidates[better] not in removed]
         if kept:
-            apart, low = min(kept)
-            gone[waiting[position]] = (waiting[low], apart)
-    return gone
+            bits, better = min(kept)
+            removed[candidates[worse]] = (candidates[better], bits)
+    return removed
 
 
-def _final(removed: dict[int, Removed], at: int, images: Sequence[KnownImage]) -> Removed:
-    """Return the row with the image that is finally kept, if the nearest one is removed too."""
-    row = removed[at]
-    instead = removed.get(row.kept)
-    if instead is None:
+def _final(removed: dict[int, Removed], index: int, images: Sequence[KnownImage]) -> Removed:
+    """Return the image's row. If its kept image is removed too, name the one kept for that."""
+    row = removed[index]
+    row_of_copy = removed.get(row.kept)
+    if row_of_copy is None:
         return row
-    why = _why(images[instead.kept], images[at])
-    return Removed(at, instead.kept, instead.distance, why)
+    why = _why(images[row_of_copy.kept], images[index])
+    return Removed(index, row_of_copy.kept, row_of_copy.distance, why)
 
 
-def _rank(image: KnownImage, at: int) -> tuple[bool, int, int, int]:
-    return (not image.origin, -image.pixels, -image.bytes, at)
+def _rank(image: KnownImage, index: int) -> tuple[bool, int, int, int]:
+    """Return the sort key: images of other sets first, then by pixels, bytes and index."""
+    return (not image.origin, -image.pixels, -image.bytes, index)
 
 
-def _why(kept: KnownImage, gone: KnownImage) -> str:
+def _why(kept: KnownImage, removed: KnownImage) -> str:
     if kept.origin:
         return OTHER
-    if kept.pixels > gone.pixels:
+    if kept.pixels > removed.pixels:
         return LARGER
-    return BYTES if kept.bytes > gone.bytes else FIRST
+    return BYTES if kept.bytes > removed.bytes else FIRST
 
 
 def with_names(
     images: Sequence[KnownImage], rows: Sequence[Removed]
 ) -> Iterator[dict[str, object]]:
-    """Yield the rows with names instead of indices."""
+    """Yield the rows as JSON, with image names instead of indices."""
     for row in rows:
         kept = images[row.kept]
         yield {
