@@ -1,7 +1,7 @@
 """The store of task results: a folder, or a prefix in an S3 bucket.
 
-Objects are written atomically: under a temporary name that is then renamed (a folder), or by one
-conditional request (S3). The first 32 bytes are the SHA-256 of the rest, so that an object
+Objects are written atomically. In a folder, a temporary file is renamed; in S3, one conditional
+request writes the object. The first 32 bytes are the SHA-256 of the rest, so that an object
 truncated by a power cut or a full disk is detected when it is read.
 """
 
@@ -20,21 +20,22 @@ from labeling.files import BadInput, first_line
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-DIGEST = hashlib.sha256().digest_size
-# With 5, a request gives up in seconds if the store refuses it, in three minutes without an answer.
+DIGEST_BYTES = hashlib.sha256().digest_size
+# With 5 retries, a request fails within seconds if the store refuses it, and after three minutes if
+# the store does not answer.
 RETRIES = 5
 NO_BUCKET = "there is no such bucket"
 
 
 @dataclass(frozen=True)
 class Store:
-    """A store. address: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables."""
+    """A store. address: a folder, or `s3://BUCKET/PREFIX`, which AWS_… variables configure."""
 
     address: str
 
     @classmethod
     def at(cls, address: str) -> "Store":
-        """Return the store at an address. Raises BadInput for a file and for another scheme."""
+        """Return the store at an address. Raises BadInput for a file and for any scheme but s3."""
         scheme, separator, rest = address.partition("://")
         if separator and (scheme != "s3" or not rest.strip("/")):
             raise BadInput(
@@ -50,7 +51,7 @@ class Store:
         return cls(os.fspath(Path(address).absolute()))
 
     def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
-        # Another machine opens it with its own rights; secrets are not sent.
+        # Pickle only the address: another machine connects with its own AWS_… variables.
         return Store, (self.address,)
 
     def has(self, key: str) -> bool:
@@ -65,7 +66,7 @@ class Store:
         return True
 
     def get(self, key: str) -> bytes:
-        """Return the object. Raises BadInput where it is missing, truncated or changed."""
+        """Return the object. Raises BadInput if it is missing, truncated or changed."""
         import obstore
 
         with self._converting_errors(key):
@@ -73,33 +74,33 @@ class Store:
                 stored = bytes(obstore.get(self._objects, key).bytes())
             except FileNotFoundError:
                 raise self._refusal(key, "is not in the store", "run the command again") from None
-        content = stored[DIGEST:]
-        if hashlib.sha256(content).digest() != stored[:DIGEST]:
+        content = stored[DIGEST_BYTES:]
+        if hashlib.sha256(content).digest() != stored[:DIGEST_BYTES]:
             raise self._refusal(key, "is not whole", "delete it and run the command again")
         return content
 
     def copy(self, key: str, to: Path, cure: str) -> None:
-        """Write an object that no task made, and that has no SHA-256 in front, to a file.
+        """Download an object that `put` did not write, so that it has no SHA-256 in front.
 
-        Raises BadInput with this cure where it is missing.
+        Raises BadInput with this cure if the object is missing.
         """
         import obstore
 
         with self._converting_errors(key):
             try:
-                pieces = obstore.get(self._objects, key).stream()
+                chunks = obstore.get(self._objects, key).stream()
             except FileNotFoundError:
                 raise self._refusal(key, "is not in the bucket", cure) from None
             try:
                 with open(to, "wb") as file:
-                    for piece in pieces:
-                        file.write(piece)
+                    for chunk in chunks:
+                        file.write(chunk)
             except BaseException:
                 to.unlink(missing_ok=True)
                 raise
 
     def put(self, key: str, content: bytes) -> bool:
-        """Put the object unless it exists; return whether this call put it."""
+        """Store the object unless the key exists; return whether this call stored it."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -123,7 +124,7 @@ class Store:
         import obstore
 
         with self._converting_errors(prefix):
-            return {each["path"] for batch in obstore.list(self._objects, prefix) for each in batch}
+            return {entry["path"] for page in obstore.list(self._objects, prefix) for entry in page}
 
     @cached_property
     def _objects(self) -> "ObjectStore":
@@ -139,7 +140,7 @@ class Store:
 
     @contextmanager
     def _converting_errors(self, key: str) -> Iterator[None]:
-        """Convert the errors of the store into BadInput."""
+        """Convert obstore's errors, and the file system's, into BadInput about this key."""
         from obstore.exceptions import (
             BaseError,
             PermissionDeniedError,
@@ -153,7 +154,7 @@ class Store:
             raise
         except (BaseError, OSError) as error:
             reason = _reason(error)
-            # For a listing, obstore has the status only in its message.
+            # A denied listing raises a general error; only its message has the status.
             if isinstance(error, denied) or reason.startswith(("401", "403")):
                 raise self._refusal(
                     key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"
@@ -174,7 +175,7 @@ class Store:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error, without obstore's request and times.
+    """Return the short reason in obstore's message, without the request and the time it took.
 
     >>> _reason(OSError("Error performing GET http://… - … status code: 503 Gone: <Error>…"))
     '503 Gone'
