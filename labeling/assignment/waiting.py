@@ -1,4 +1,4 @@
-"""Whether work waits for a person in each of their campaigns; nothing is counted."""
+"""Tells whether work waits for a person in each of their campaigns, without counting it."""
 
 from typing import NamedTuple
 
@@ -9,19 +9,20 @@ from labeling.models import User
 
 
 class Waiting(NamedTuple):
-    """What waits in a campaign. sent_back: a drawing to correct. more: the labeling page would show
-    a question.
+    """Whether work waits for a person in a campaign.
 
-    Neither reveals gold: gold comes only with ordinary questions.
+    sent_back: they have a drawing to correct. more: the labeling page would show them a question.
+    Neither reveals gold, because the page shows gold only together with ordinary questions.
     """
 
     sent_back: bool
     more: bool
 
 
-# The condition of candidates.py for the first question only: after the person's cursors, with a
-# free seat and without their seat on the same subject; then what they gave back. {quota} depends on
-# the database.
+# sent_back: a leased seat with an ordinal was answered before. more: the person has a leased seat,
+# or one question meets the conditions of candidates.py. Such a question has a free seat, follows
+# the person's cursor in its lane (1: fresh, 0: returned) and is unseen; or they gave it back.
+# A quota of {} is used up.
 STATEMENT = """
 SELECT b.id,
     EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
@@ -43,10 +44,12 @@ SELECT b.id,
 FROM labeling_membership b JOIN labeling_campaign c ON c.id = b.campaign_id
 WHERE b.user_id = %s AND b.left_at IS NULL AND c.state = 'open'
 """
+# The person has no seat that excludes question q; see candidates.py for the cases.
 UNSEEN = """NOT EXISTS (SELECT 1 FROM labeling_assignment s
             WHERE s.annotator_id = b.user_id AND s.subject = COALESCE(q.subject, q.id)
             AND s.state <> 'closed'
             AND (s.question_id = q.id OR s.subject < 0 OR s.state <> 'returned'))"""
+# The topic of q is in the person's quota, if they have one.
 QUOTA = {
     "postgresql": "(b.topics IS NULL OR jsonb_exists(b.topics, q.topic))",
     "sqlite": "(b.topics IS NULL OR EXISTS "
