@@ -1,4 +1,4 @@
-"""Question graphs read from files and validated. Pure, no Django.
+"""Reads question graphs from files and validates them. Pure, no Django.
 
 A graph asks "is there an animal?" before "is there a cat?" (Russakovsky et al. 2015, §3.3.3 and
 Appendix D). docs/explanation/question-graphs.md has the format; `replaying.py` replays answers over
@@ -25,14 +25,14 @@ from labeling.files import BadInput, StrPath
 from labeling.json_text import canonical_sha256
 
 SHIPPED = Path(__file__).parent / "data"
-# A node's id is the topic of its questions, a column of this width.
+# A node's id is stored as the topic of its questions; this is the length of that column.
 ID_LENGTH = 64
 MAX_NODES = 20_000
 FAULTS_SHOWN = 20
 
 
 class GraphError(Refusal, ValueError):
-    """An invalid graph. faults: one sentence each, with the node and the cure."""
+    """An invalid graph. faults: one sentence each, with the node and the cure. line: if known."""
 
     code = "bad_graph"
 
@@ -46,7 +46,11 @@ class GraphError(Refusal, ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """One question. key: the class of a leaf ("" for an inner question)."""
+    """One question of a graph.
+
+    parents, children: ids of nodes. key: the class of a leaf, "" for an inner question. name: for
+    lists, "" if there is none. depth: longest path from a root, in edges.
+    """
 
     id: str
     question: str
@@ -65,7 +69,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Return the name for lists, or the question if there is none."""
+        """Return the name, or the question if the node has no name."""
         return self.name or self.question
 
     def content(self) -> dict[str, object]:
@@ -91,9 +95,10 @@ class GraphContent(TypedDict):
 
 @dataclass(frozen=True)
 class QuestionGraph:
-    """A valid graph. nodes: breadth-first, so that parents precede their children.
+    """A valid graph.
 
-    Breadth-first is by depth (the longest path from a root), then by the order of the file.
+    nodes: breadth-first, so that parents precede their children; sorted by depth, then by position
+    in `printed`. printed: ids of the nodes depth-first, as an indented list prints them.
     """
 
     nodes: tuple[Node, ...]
@@ -149,14 +154,14 @@ class QuestionGraph:
 
     @functools.cached_property
     def alone(self) -> npt.NDArray[np.bool_]:
-        """Return (N, N): [a, d] is true if a is an ancestor of d on every path from a root to d."""
+        """Return (N, N): [a, d] is true if each path from a root to d contains a, and a ≠ d."""
         through = np.zeros((len(self.nodes), len(self.nodes)), bool)
         for d, parents in enumerate(self.parent_positions):
-            ways = [
+            by_parent = [
                 through[:, parent] | (np.arange(len(self.nodes)) == parent) for parent in parents
             ]
-            if ways:
-                through[:, d] = np.logical_and.reduce(ways)
+            if by_parent:
+                through[:, d] = np.logical_and.reduce(by_parent)
         return through
 
     @functools.cached_property
@@ -166,18 +171,18 @@ class QuestionGraph:
     def ids(self, mask: int) -> list[str]:
         """Return the ids in a bit set over positions, breadth-first."""
         names = self.names
-        # Few bits: pick them one by one; many: read the whole set at once.
+        # If few bits are set, it is faster to pick them one by one.
         if mask.bit_count() > len(names) // 20:
             return [name for name, bit in zip(names, bin(mask)[:1:-1], strict=False) if bit == "1"]
         ids = []
         while mask:
-            low = mask & -mask
-            ids.append(names[low.bit_length() - 1])
-            mask ^= low
+            lowest_bit = mask & -mask
+            ids.append(names[lowest_bit.bit_length() - 1])
+            mask ^= lowest_bit
         return ids
 
     def node(self, node_id: str) -> Node:
-        """Return the node by id. Raises KeyError."""
+        """Return the node with this id. Raises KeyError."""
         return self.nodes[self.index[node_id]]
 
     def descendants(self, node_id: str) -> tuple[str, ...]:
@@ -188,11 +193,11 @@ class QuestionGraph:
         return tuple(self.nodes[p].id for p in np.flatnonzero(column))
 
     def find(self, key: str) -> str | None:
-        """Return the id of a node id or a class key, None if unknown."""
+        """Return the id of the node with this id or class key; None if there is none."""
         return key if key in self.index else self.by_key.get(key)
 
     def content(self) -> GraphContent:
-        """Return the content of a file in our format; `build(graph.content())` equals the graph."""
+        """Return the graph in our file format; `build(graph.content())` returns an equal graph."""
         nodes = [self.node(node_id).content() for node_id in self.printed]
         if not self.notes:
             return {"name": self.name, "source": self.source, "nodes": nodes}
@@ -205,7 +210,7 @@ class QuestionGraph:
         return canonical_sha256(self.content())
 
     def diff(self, newer: "QuestionGraph") -> dict[str, list[Any]]:
-        """Return the ids that `newer` added, removed and changed, the latter with their fields."""
+        """Return ids of added and removed nodes, and the changed fields of changed nodes."""
         changed = []
         for node in self.nodes:
             if node.id in newer.index:
@@ -221,10 +226,11 @@ class QuestionGraph:
 
 
 class NodeMasks:
-    """Bit sets over node positions as integers: fast for one image at a time.
+    """Bit sets over node positions, as integers, which are fast for one image at a time.
 
-    below: all descendants. alone: descendants that only this node leads to. shared_next: nodes with
-    several parents, one of which is this node or alone below it.
+    Each tuple has one bit set per node. below: all descendants. alone: descendants that can only be
+    reached through the node. shared_next: children of the node, or of nodes in its `alone`, that
+    have several parents.
     """
 
     def __init__(self, graph: QuestionGraph) -> None:
@@ -233,10 +239,10 @@ class NodeMasks:
         self.children = tuple(self.of(graph, node.children) for node in graph.nodes)
         self.below = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.below)
         self.alone = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.alone)
-        shared = self.of(graph, [node.id for node in graph.nodes if len(node.parents) > 1])
-        near = [mask & shared for mask in self.children]
+        many_parents = self.of(graph, [node.id for node in graph.nodes if len(node.parents) > 1])
+        shared = [mask & many_parents for mask in self.children]
         self.shared_next = tuple(
-            functools.reduce(operator.or_, (near[p] for p in np.flatnonzero(row)), near[a])
+            functools.reduce(operator.or_, (shared[d] for d in np.flatnonzero(row)), shared[a])
             for a, row in enumerate(graph.alone)
         )
 
@@ -246,9 +252,9 @@ class NodeMasks:
         return _bits(graph.index[name] for name in names)
 
 
-def _bits(places: Iterable[int]) -> int:
+def _bits(positions: Iterable[int]) -> int:
     mask = 0
-    for position in places:
+    for position in positions:
         mask |= 1 << position
     return mask
 
@@ -257,12 +263,12 @@ def parse(text: str, name: str = "") -> dict[str, object]:
     """Return the raw graph in a JSON or YAML text. Raises GraphError with the line."""
     prefix = f"{name}: " if name else ""
     try:
-        # The first bracket decides: YAML accepts some broken JSON with another meaning.
+        # The first character decides, because YAML reads some broken JSON with another meaning.
         raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else strict_yaml.load(text)
     except json.JSONDecodeError as error:
         raise _unreadable(prefix, "JSON", error.msg, error.lineno) from None
     except ValueError:
-        # Python refuses to read a number of thousands of digits.
+        # Python refuses to parse a number with thousands of digits.
         raise _unreadable(prefix, "JSON", "a number is too long", None) from None
     except strict_yaml.Refers as error:
         raise GraphError(
@@ -280,9 +286,9 @@ def parse(text: str, name: str = "") -> dict[str, object]:
     return raw
 
 
-def _unreadable(prefix: str, form: str, problem: str, line: int | None) -> GraphError:
-    where = f" in line {line}" if line else ""
-    return GraphError(f"{prefix}not {form}{where}: {problem}; correct the file", line=line)
+def _unreadable(prefix: str, language: str, problem: str, line: int | None) -> GraphError:
+    in_line = f" in line {line}" if line else ""
+    return GraphError(f"{prefix}not {language}{in_line}: {problem}; correct the file", line=line)
 
 
 def read(path: StrPath) -> dict[str, object]:
@@ -299,13 +305,13 @@ def read(path: StrPath) -> dict[str, object]:
 
 
 def shipped(name: str) -> QuestionGraph:
-    """Return a graph shipped with Assay: "ilsvrc"."""
+    """Return the graph of this name that ships with Assay. There is one, "ilsvrc"."""
     path = SHIPPED / {"ilsvrc": "ilsvrc_detection.json"}[name]
     return build(parse(path.read_text(encoding="utf-8"), path.name))
 
 
 def build(raw: Mapping[str, object]) -> QuestionGraph:
-    """Return the graph of file content in our format or ILSVRC's.
+    """Return the graph for the content of a file, in our format or ILSVRC's.
 
     Raises GraphError with every fault.
     """
@@ -315,7 +321,7 @@ def build(raw: Mapping[str, object]) -> QuestionGraph:
     if faults:
         raise GraphError(faults)
     depth = _depths(entries)
-    printed = _printed(entries)
+    printed = _depth_first(entries)
     position_of = {node_id: position for position, node_id in enumerate(printed)}
     nodes = []
     for node in entries.values():
@@ -334,15 +340,16 @@ def build(raw: Mapping[str, object]) -> QuestionGraph:
 
 
 def _text(value: object) -> str:
-    """Return one storable line of text; "" for other values."""
-    # A list here may be a YAML alias bomb, which str() would blow up.
+    """Return the value as one line of text that a database can store; "" for a collection."""
+    # str() of a collection would be Python syntax of any length.
     if value is None or isinstance(value, list | tuple | Mapping | set):
         return ""
-    words = str(value).replace("\0", "").encode("utf-8", "replace").decode()
-    return " ".join(words.split())
+    text = str(value).replace("\0", "").encode("utf-8", "replace").decode()
+    return " ".join(text.split())
 
 
 def _texts(value: object) -> tuple[str, ...] | None:
+    """Return the texts of a list, () for None, and None if the value is not a list."""
     if value is None:
         return ()
     return tuple(_text(v) for v in value) if isinstance(value, list | tuple) else None
@@ -361,45 +368,47 @@ def _entries(raw: Mapping[str, object]) -> tuple[dict[str, Node], list[str]]:
         if not isinstance(row, Mapping) or not _text(row.get("id")):
             faults.append(f"Node {number} of the list has no id; add one.")
             continue
-        node, own_faults = _node(row)
+        node, node_faults = _node(row)
         if node.id in entries:
             faults.append(f"{node.id}: the id occurs twice; rename one of them.")
             continue
-        faults += own_faults
+        faults += node_faults
         entries[node.id] = node
     return entries, faults
 
 
 def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
-    """Return the node of a row, as far as it is readable, and its faults."""
-    name, question, faults = _text(row["id"]), _text(row.get("question")), []
-    key = row.get("class", row.get("wnid"))
-    # In ILSVRC's file a leaf may lack a wnid; its id then serves as its class.
-    own_class = _text(row["id"] if key is None and row.get("leaf") else key)
-    if len(name) > ID_LENGTH:
-        faults.append(f"{name[:ID_LENGTH]}…: the id has {len(name)} characters, at most 64 fit.")
-    if len(own_class) > ID_LENGTH:
-        faults.append(f"{name}: its class has {len(own_class)} characters, at most 64 fit.")
+    """Return the node of a row, with empty fields for unreadable ones, and the row's faults."""
+    node_id, question, faults = _text(row["id"]), _text(row.get("question")), []
+    raw_key = row.get("class", row.get("wnid"))
+    # In ILSVRC's file a leaf may lack a wnid; its id is then its class.
+    key = _text(row["id"] if raw_key is None and row.get("leaf") else raw_key)
+    if len(node_id) > ID_LENGTH:
+        faults.append(
+            f"{node_id[:ID_LENGTH]}…: the id has {len(node_id)} characters, at most 64 fit."
+        )
+    if len(key) > ID_LENGTH:
+        faults.append(f"{node_id}: its class has {len(key)} characters, at most 64 fit.")
     if not question:
-        faults.append(f"{name}: the question is empty; write its text.")
+        faults.append(f"{node_id}: the question is empty; write its text.")
     lists = {}
-    for part, value in (
+    for list_name, value in (
         ("parents", row.get("parents")),
         ("children", row.get("children")),
         ("synonyms", row.get("synonyms", row.get("wn_lemmas"))),
     ):
         texts = _texts(value)
         if texts is None:
-            faults.append(f"{name}: {part} is not a list; write a list of texts.")
-        twice = [i for i, n in Counter(texts).items() if n > 1] if part != "synonyms" else []
-        if twice:
-            faults.append(f"{name}: {part} names {twice[0]} twice; name it once.")
+            faults.append(f"{node_id}: {list_name} is not a list; write a list of texts.")
+        repeated = [text for text, n in Counter(texts).items() if n > 1 and list_name != "synonyms"]
+        if repeated:
+            faults.append(f"{node_id}: {list_name} names {repeated[0]} twice; name it once.")
             texts = tuple(dict.fromkeys(texts or ()))
-        lists[part] = texts or ()
+        lists[list_name] = texts or ()
     node = Node(
-        id=name,
+        id=node_id,
         question=question,
-        key=own_class,
+        key=key,
         name=_text(row.get("name")),
         guidance=_text(row.get("guidance")),
         definition=_text(row.get("definition")),
@@ -411,33 +420,34 @@ def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
 
 
 def _link(entries: dict[str, Node]) -> list[str]:
-    """Make children and parents consistent, in the order of the file; return the faults."""
+    """Link each node both ways, with neighbours in the order of the file; return the faults.
+
+    A file may give parents, children or both. If it gives both, they must agree.
+    """
     faults = []
-    with_parents = any(entry.parents for entry in entries.values())
-    with_children = any(entry.children for entry in entries.values())
+    has_parents = any(entry.parents for entry in entries.values())
+    has_children = any(entry.children for entry in entries.values())
     for name, entry in entries.items():
-        for part, word, back, are_given in (
-            ("parents", "parent", "children", with_children),
-            ("children", "child", "parents", with_parents),
+        for list_name, word, inverse, has_inverse in (
+            ("parents", "parent", "children", has_children),
+            ("children", "child", "parents", has_parents),
         ):
-            for neighbour in getattr(entry, part):
+            for neighbour in getattr(entry, list_name):
                 if neighbour not in entries:
                     faults.append(
                         f"{name}: its {word} {neighbour} is not in the graph; add it, or remove "
                         "the link."
                     )
-                elif are_given and name not in getattr(entries[neighbour], back):
+                elif has_inverse and name not in getattr(entries[neighbour], inverse):
                     faults.append(
-                        f"{name}: names the {word} {neighbour}, whose {back} do not list it; "
+                        f"{name}: names the {word} {neighbour}, whose {inverse} do not list it; "
                         "correct one of the two."
                     )
-    pairs = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
-    pairs |= {(p, c) for p, entry in entries.items() for c in entry.children if c in entries}
+    links = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
+    links |= {(p, c) for p, entry in entries.items() for c in entry.children if c in entries}
     parents, children = defaultdict(list), defaultdict(list)
     position_of = {name: position for position, name in enumerate(entries)}
-    for parent, child in sorted(
-        pairs, key=lambda pair: (position_of[pair[0]], position_of[pair[1]])
-    ):
+    for parent, child in sorted(links, key=lambda link: [position_of[name] for name in link]):
         parents[child].append(parent)
         children[parent].append(child)
     for name, entry in entries.items():
@@ -446,7 +456,7 @@ def _link(entries: dict[str, Node]) -> list[str]:
 
 
 def _faults(entries: dict[str, Node]) -> list[str]:
-    """Return the faults between linked nodes."""
+    """Return the faults that show only once the nodes are linked."""
     faults = []
     classes: dict[str, str] = {}
     for name, entry in entries.items():
@@ -468,13 +478,14 @@ def _faults(entries: dict[str, Node]) -> list[str]:
     except graphlib.CycleError as error:
         cycle = list(error.args[1])
         faults.append(f"{' → '.join(cycle)}: is a cycle; remove one link.")
-    lost = set(entries) - _reached(entries)
-    leaves = [name for name in entries if name in lost and entries[name].key]
+    unreachable = set(entries) - _reachable(entries)
+    leaves = [name for name in entries if name in unreachable and entries[name].key]
     faults += [f"{name}: a leaf that no root leads to; link it to a root." for name in leaves]
     return faults
 
 
-def _reached(entries: dict[str, Node]) -> set[str]:
+def _reachable(entries: dict[str, Node]) -> set[str]:
+    """Return the ids of the roots and everything below them."""
     todo = [name for name, entry in entries.items() if not entry.parents]
     seen = set(todo)
     while todo:
@@ -485,6 +496,7 @@ def _reached(entries: dict[str, Node]) -> set[str]:
 
 
 def _depths(entries: dict[str, Node]) -> dict[str, int]:
+    """Return id → longest path from a root, in edges."""
     depths: dict[str, int] = {}
     parents = {name: entry.parents for name, entry in entries.items()}
     for name in graphlib.TopologicalSorter(parents).static_order():
@@ -492,8 +504,8 @@ def _depths(entries: dict[str, Node]) -> dict[str, int]:
     return depths
 
 
-def _printed(entries: dict[str, Node]) -> list[str]:
-    """Return the ids in the order of an indented list, each node at its first position."""
+def _depth_first(entries: dict[str, Node]) -> list[str]:
+    """Return the ids depth-first; a node with several parents comes below the first of them."""
     printed: dict[str, None] = {}
     todo = [name for name, entry in reversed(entries.items()) if not entry.parents]
     while todo:
