@@ -16,11 +16,12 @@ from labeling.errors import Refusal
 from labeling.records import Record
 
 TRAIN, TEST = SPLITS = ("train-fullsup", "test")
-_DRAWN: dict[str, object] = {"split": TRAIN, "part": "", "confidence": 0.999, "seed": 0}
+# Defaults of the kinds that have bootstrap intervals.
+_WITH_INTERVALS: dict[str, object] = {"split": TRAIN, "part": "", "confidence": 0.999, "seed": 0}
 DEFAULTS: dict[str, dict[str, object]] = {
-    CLASSIFICATION: _DRAWN,
-    LOCALIZATION: _DRAWN | {"inclusive": False, "strict": False},
-    DETECTION: _DRAWN | {"inclusive": False},
+    CLASSIFICATION: _WITH_INTERVALS,
+    LOCALIZATION: _WITH_INTERVALS | {"inclusive": False, "strict": False},
+    DETECTION: _WITH_INTERVALS | {"inclusive": False},
     WSOL: {
         "split": TRAIN,
         "part": "",
@@ -45,10 +46,10 @@ _RANGES = {
 
 @dataclass(kw_only=True)
 class LabeledSettings(Record):
-    """Stored settings of a benchmark, only those of its kind.
+    """The stored settings of a benchmark. Settings that its kind does not have are None.
 
-    part: SPLIT:PART of a split of the release; only its images count. None for all images.
-    truth: its counts. earlier_attempts: attempts of classifiers that were removed.
+    part: SPLIT:PART, if only the images in this part of a split of the release are scored. truth:
+    counts of the ground truth. earlier_attempts: number of attempts by removed classifiers.
     """
 
     split: str
@@ -65,7 +66,7 @@ class LabeledSettings(Record):
     earlier_attempts: dict[str, int] | None = None
 
     def as_protocol(self) -> box_scores.Protocol:
-        """Return how maps are scored (wsol)."""
+        """Return the protocol for scoring maps. Only benchmarks of the kind wsol have one."""
         assert self.protocol
         assert self.normalize
         assert self.size
@@ -74,18 +75,18 @@ class LabeledSettings(Record):
 
 
 def check_settings(kind: str, chosen: Mapping[str, object]) -> LabeledSettings:
-    """Return every setting of the kind, with defaults. Raises Refusal with the field."""
+    """Return the chosen settings, with the kind's defaults. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")
-    usual = DEFAULTS[kind]
+    defaults = DEFAULTS[kind]
     for name, value in chosen.items():
-        if name not in usual:
+        if name not in defaults:
             raise Refusal(
-                f"A benchmark of {kind} has no {name!r}; it has {', '.join(usual)}.", field=name
+                f"A benchmark of {kind} has no {name!r}; it has {', '.join(defaults)}.", field=name
             )
         _check(name, value)
-    stated = {name: value for name, value in (usual | dict(chosen)).items() if value != ""}
-    return LabeledSettings.from_json(stated)
+    settings = {name: value for name, value in (defaults | dict(chosen)).items() if value != ""}
+    return LabeledSettings.from_json(settings)
 
 
 def _check(name: str, value: object) -> None:
