@@ -1,4 +1,4 @@
-"""Words for the numbers, settings and kinds of benchmarks on released labels. Pure."""
+"""Texts about the kinds, settings and numbers of benchmarks on released labels. Pure."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ KINDS = {
     "detection": "Detection",
     "wsol": "WSOL",
 }
-# What each kind asks, and what is submitted to it.
+# The question that a benchmark of each kind answers.
 ASKED = {
     "classification": "Is the right class among the first five predictions?",
     "localization": "Is the right class among the first five predictions, with the right box?",
@@ -27,7 +27,8 @@ NORMALIZATIONS = {
     "min-max": "min-max: each map is scaled from its lowest to its highest score",
     "max": "max: each map is divided by its highest score; negative scores become 0",
 }
-# An example line of a predictions file, and its explanation.
+# An example submission of each kind: the header of the CSV file (wsol: the file's name), its lines
+# (wsol: the files in the zip), and an explanation.
 EXAMPLES = {
     "classification": (
         "image,rank,wnid,confidence",
@@ -55,8 +56,10 @@ EXAMPLES = {
 
 
 class Measure(NamedTuple):
-    """A main number. path: in a submission's result. number, case: the images that it links to
-    (outcomes.py).
+    """A main number of a submission.
+
+    path: keys of its value in the submission's result. number, case: of the images that the value
+    links to (images/outcomes.py).
     """
 
     key: str
@@ -67,6 +70,7 @@ class Measure(NamedTuple):
     case: str
 
 
+# The main numbers of each kind. Submissions are ranked by the first.
 LEADS = {
     "classification": (
         Measure("top5_error", "Top-5 error", ("top5_error",), True, "top5_error", "wrong"),
@@ -89,7 +93,9 @@ LEADS = {
         Measure("mpxap", "mPxAP", ("mpxap",), False, "px_prec", ""),
     ),
 }
+# Measures at the first k predictions.
 AT_K = {"hp_at_k": "hp@k", "hit_at_k": "hit@k"}
+# Threshold curves of score maps: field of a result → name of the measure.
 CURVES = {
     "box_acc": "MaxBoxAcc",
     "box_acc_v2": "IoU",
@@ -97,14 +103,14 @@ CURVES = {
     "px_rec": "PxRec",
     "px_acc": "PxAcc",
 }
-# One value per class; higher is better.
+# The value that each kind states per class; higher is better.
 PER_CLASS = {
     "classification": "Accuracy among the first five",
     "localization": "Localization accuracy",
     "detection": "AP",
     "wsol": "PxAP",
 }
-# The number whose images a class's value links to.
+# The number (images/outcomes.py) of the images that a class's value links to.
 CLASS_IMAGES = {
     "classification": "top5_error",
     "localization": "error",
