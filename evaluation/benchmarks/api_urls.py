@@ -1,4 +1,4 @@
-"""API addresses of benchmarks: those of all kinds, of single kinds, and old ones."""
+"""API addresses of benchmarks: for all kinds, for single kinds, and deprecated ones."""
 
 from collections import defaultdict
 from typing import Any
@@ -10,7 +10,7 @@ from evaluation.benchmarks.kind import families
 from evaluation.benchmarks.serializers import PredictionsUpload, SelectionUpload
 
 Addresses = list[URLPattern | URLResolver]
-# Names of files in old addresses.
+# URL names of files whose names are older than the rule in _file_addresses.
 NAMES = {
     "selection.jsonl": "selection-file",
     "truth.zip": "truth",
@@ -23,29 +23,29 @@ NAMES = {
 }
 
 
-def _files() -> Addresses:
-    """Return an address for each file name that any kind has."""
-    words: dict[str, list[str]] = defaultdict(list)
+def _file_addresses() -> Addresses:
+    """Return an address for each file name that at least one kind has."""
+    descriptions: dict[str, list[str]] = defaultdict(list)
     for kind in families().values():
         for name, text in kind.files.items():
-            words[name].append(text)
+            descriptions[name].append(text)
         for name, text in kind.run_files.items():
-            words[f"runs/{name}"].append(text)
+            descriptions[f"runs/{name}"].append(text)
     addresses: Addresses = []
-    for key, texts in words.items():
-        of_run, _, name = key.rpartition("/")
-        route, action = (f"runs/<int:pk>/{name}", "run_file") if of_run else (name, "file")
+    for key, texts in descriptions.items():
+        folder, _, name = key.rpartition("/")
+        route, action = (f"runs/<int:pk>/{name}", "run_file") if folder else (name, "file")
         view = api.files(name, texts).as_view({"get": action})
         addresses.append(path(route, view, name=NAMES.get(key, key.replace("/", "-"))))
     return addresses
 
 
-_join = api.old_submissions(
+_old_mad = api.old_submissions(
     "mad",
     SelectionUpload,
     "Lets classifiers join by the lines of `mad add`: only their pairs are asked about.",
 )
-_predict = api.old_submissions(
+_old_cds = api.old_submissions(
     "cds",
     PredictionsUpload,
     "Classifiers join, or take these predictions in place of their old ones.\n\n"
@@ -75,12 +75,12 @@ in_benchmark: Addresses = [
     ),
     path("runs/", api.RunViewSet.as_view({"get": "list", "post": "create"}), name="runs"),
     path("runs/<int:pk>/", api.RunViewSet.as_view({"get": "retrieve"}), name="run"),
-    *_files(),
+    *_file_addresses(),
     *(path("", include(kind.api_urls)) for kind in families().values() if kind.api_urls),
     # Addresses from before `submissions/`.
-    path("classifiers/", _join.as_view({"get": "list", "post": "create"}), name="classifiers"),
-    path("classifiers/<int:position>/", _predict.as_view({"delete": "remove"}), name="classifier"),
-    path("predictions/", _predict.as_view({"post": "create"}), name="predictions"),
+    path("classifiers/", _old_mad.as_view({"get": "list", "post": "create"}), name="classifiers"),
+    path("classifiers/<int:position>/", _old_cds.as_view({"delete": "remove"}), name="classifier"),
+    path("predictions/", _old_cds.as_view({"post": "create"}), name="predictions"),
 ]
 
 
@@ -96,7 +96,7 @@ def _makers() -> Addresses:
     return addresses
 
 
-# Old addresses at which each family's benchmarks were created and planned, with names.
+# Each family's deprecated addresses: route and URL name to create a benchmark, then to plan one.
 OLD_MAKERS = {
     "mad": ("benchmarks/", "benchmarks", "benchmark-plans/", "plan"),
     "cds": ("cds-benchmarks/", "new-cds", "cds-benchmark-plans/", "cds-plan"),
@@ -112,16 +112,16 @@ OLD_MAKERS = {
 def _old_makers() -> Addresses:
     addresses: Addresses = []
     if "mad" not in families():
-        every = api.BenchmarkViewSet.as_view({"get": "list"})
-        addresses.append(path("benchmarks/", every, name="benchmarks"))
+        all_benchmarks = api.BenchmarkViewSet.as_view({"get": "list"})
+        addresses.append(path("benchmarks/", all_benchmarks, name="benchmarks"))
     for family in OLD_MAKERS.keys() & families().keys():
-        made_at, made, planned_at, planned = OLD_MAKERS[family]
+        create_route, create_name, plan_route, plan_name = OLD_MAKERS[family]
         view = api.maker(family, deprecated=True)
-        # The list of benchmarks has the old address for creating competitions.
+        # The old address for creating MAD competitions is also the list of all benchmarks.
         actions: Any = {"post": "create"} | ({"get": "list"} if family == "mad" else {})
         addresses += [
-            path(made_at, view.as_view(actions), name=made),
-            path(planned_at, view.as_view({"post": "plan"}), name=planned),
+            path(create_route, view.as_view(actions), name=create_name),
+            path(plan_route, view.as_view({"post": "plan"}), name=plan_name),
         ]
     return addresses
 
