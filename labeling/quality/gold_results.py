@@ -1,4 +1,4 @@
-"""Accuracy of annotators on gold."""
+"""Computes the accuracy of annotators on gold, and agreement by language."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from labeling.quality.gold import latest_answered
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Right and all answers to gold, with the 95 % interval; accuracy is None without gold."""
+    """The share of right answers to gold, with its 95 % interval. accuracy: None if total is 0."""
 
     right: int
     total: int
@@ -32,15 +32,15 @@ def accuracy_of(right: int, total: int) -> Accuracy:
 
 
 NO_GOLD = accuracy_of(0, 0)
-# Most answers read for the figures of a page, so that large campaigns cost no more.
+# Limit of the seats read for a page, so that the page of a large campaign is not slower.
 LATEST = 5_000
 
 
 @dataclass(frozen=True)
-class GivenError:
-    """Wrong answers to gold in one group, with the 95 % interval of their share.
+class GroupError:
+    """The share of wrong answers to gold in one group, with its 95 % interval.
 
-    group: the value of the column, "" if empty.
+    group: an input method or a language; "" for answers without one.
     """
 
     group: str
@@ -50,27 +50,28 @@ class GivenError:
     interval: tuple[float, float]
 
 
-def errors_by_method(campaign: Campaign) -> list[GivenError]:
-    """Return the error on gold by input method, in the order of Answer.InputMethod. One query."""
+def errors_by_method(campaign: Campaign) -> list[GroupError]:
+    """Return the errors on gold by input method, in the order of Answer.InputMethod. One query."""
     return _errors_by(campaign, "input_method", Answer.InputMethod.values)
 
 
-def errors_by_language(campaign: Campaign) -> list[GivenError]:
-    """Return the error on gold by the page's language, in the order of LANGUAGES. One query."""
+def errors_by_language(campaign: Campaign) -> list[GroupError]:
+    """Return the errors on gold by the page's language, in the order of LANGUAGES. One query."""
     return _errors_by(campaign, "language", [code for code, _ in settings.LANGUAGES])
 
 
-def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[GivenError]:
-    """Return the error on gold by a column of answers.
+def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[GroupError]:
+    """Return the errors on gold, grouped by a column of Answer.
 
-    Uses the last revision on each of the latest LATEST seats on active gold, including training and
-    tests. Empty if no answer has a value in the column.
+    Reads the LATEST newest answered seats on active gold, including training and tests, and counts
+    the last revision of each. Empty if no answer has a value in the column.
     """
     rows = (
         Answer.objects.filter(assignment__in=latest_answered(campaign, LATEST))
         .order_by("assignment_id", "revision")
         .values_list("assignment_id", column, "value", "assignment__question__gold__answer")
     )
+    # The rows of a seat are in order of revision, so the last one remains.
     latest = {seat: answer_row for seat, *answer_row in rows}
     kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
     total, wrong = Counter[str](), Counter[str]()
@@ -80,7 +81,7 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
     if not set(total) - {""}:
         return []
     return [
-        GivenError(
+        GroupError(
             group,
             wrong[group],
             total[group],
@@ -94,8 +95,10 @@ def _errors_by(campaign: Campaign, column: str, order: Sequence[str]) -> list[Gi
 
 @dataclass(frozen=True)
 class LanguageAgreement:
-    """Pairs of answers to one question in these two languages, and how many pairs agree, with the
-    95 % interval of their share.
+    """The share of agreeing pairs of answers, with its 95 % interval.
+
+    Both answers of a pair are to one question. first, second: languages of the two answers, in the
+    order of LANGUAGES; they may be the same.
     """
 
     first: str
@@ -107,11 +110,11 @@ class LanguageAgreement:
 
 
 def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
-    """Return how often people agree within a language and across two, in the order of LANGUAGES.
+    """Return the agreement within each language and between each two, in the order of LANGUAGES.
 
-    Uses the last revision on each of the latest LATEST seats on ordinary questions. Empty unless
-    there are two languages. Pairs on one question are not independent, so the interval is too
-    narrow. One query.
+    Reads the LATEST newest answered seats on ordinary questions and counts the last revision of
+    each. Empty unless a question has answers in two languages. The pairs of one question are not
+    independent, so the intervals are too narrow. One query.
     """
     seats = Seat.objects.filter(question__campaign=campaign, state=Seat.State.ANSWERED).exclude(
         question__state=Question.State.GOLD
@@ -132,8 +135,8 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     for answers in by_question.values():
         for (first_language, value), (second_language, second_value) in combinations(answers, 2):
             pair = (
-                min(first_language, second_language, key=_place(order)),
-                max(first_language, second_language, key=_place(order)),
+                min(first_language, second_language, key=_position_in(order)),
+                max(first_language, second_language, key=_position_in(order)),
             )
             total[pair] += 1
             agreed[pair] += kind.agrees(value, second_value)
@@ -147,18 +150,19 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
             agreed[pair] / total[pair],
             wilson_interval(agreed[pair], total[pair]),
         )
-        for pair in sorted(total, key=lambda pair: [_place(order)(code) for code in pair])
+        for pair in sorted(total, key=lambda pair: [_position_in(order)(code) for code in pair])
     ]
 
 
-def _place(order: Sequence[str]) -> Callable[[str], int]:
-    # Languages that the site no longer offers come last.
+def _position_in(order: Sequence[str]) -> Callable[[str], int]:
+    # Put languages that the site no longer offers last.
     return lambda code: order.index(code) if code in order else len(order)
 
 
 def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
-    """Return the accuracy on gold by user id, of everybody or of these users, as counted by
-    `rights`.
+    """Return user id → accuracy on gold, as `rights` counts it.
+
+    people: ids of the users; None for all.
     """
     return {
         annotator: accuracy_of(sum(results), len(results))
@@ -171,11 +175,11 @@ def rights(
     people: Collection[int] | None = None,
     since: Mapping[int, datetime] | None = None,
 ) -> dict[int, list[bool]]:
-    """Return by user id whether each gold answer was right, in the order given.
+    """Return user id → whether each of their answers to gold is right, in the order of answering.
 
-    people: only these users. Counts the latest revision on active gold first answered after
-    `since`, by default since the person works (not during training or a test, nor before a pardon).
-    Two queries, one with `since`.
+    people: ids of the users; None for all. since: user id → time. Counts active gold that the user
+    first answered at this time or later, and grades the last revision. The default is the end of
+    training and test, or a later pardon. Two queries; one with `since`.
     """
     if people is not None and not people:
         return {}
@@ -193,34 +197,34 @@ def rights(
     )
     latest: dict[int, tuple[int, datetime, Any, Any]] = {}
     for seat, annotator, at, value, answer in rows:
-        # The time of the first revision decides whether it counts; the last revision is the answer.
+        # The time of the first revision decides whether a seat counts. The last revision is graded.
         first_at = latest[seat][1] if seat in latest else at
         latest[seat] = (annotator, first_at, value, answer)
     kind, policy = KINDS[campaign.kind], policies.for_campaign(campaign)
-    rights_by_person: dict[int, list[bool]] = {}
+    rights_by_user: dict[int, list[bool]] = {}
     for annotator, first_at, value, answer in latest.values():
         if annotator in since and first_at >= since[annotator]:
-            rights_by_person.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
-    return rights_by_person
+            rights_by_user.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
+    return rights_by_user
 
 
 def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
     """Return the condition for answers to active gold.
 
-    The query starts from the gold, which is little, and not from all answers of the campaign or its
-    people.
+    It lets the database start from the gold questions, which are few, instead of from all answers
+    in the campaign or of these people.
     """
     gold = Question.objects.filter(
         campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
     )
     if people is None:
         return Q(assignment__question__in=gold.values("pk"))
-    # Filter by subject: it finds these people's seats without those of others on the same gold.
-    # A question with the same subject may be the original of a gold copy: filter by state too.
+    # Filter by annotator and subject, which are indexed together: this skips the seats of others on
+    # the same gold. The original of a gold copy has the same subject, so filter by state too.
     subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
     return Q(
         assignment__annotator__in=people,
-        assignment__subject__in=gold.annotate(its_subject=subject).values("its_subject"),
+        assignment__subject__in=gold.annotate(gold_subject=subject).values("gold_subject"),
         assignment__question__campaign=campaign,
         assignment__question__state=Question.State.GOLD,
         assignment__question__gold__retired_at=None,
