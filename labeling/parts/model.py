@@ -1,4 +1,4 @@
-"""An object with its parts, as the part formats read and write it."""
+"""Types for an object and its parts, which the part formats read and write."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -8,26 +8,27 @@ from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_jso
 
 # States of a part.
 STATES = ("drawn", "not_visible", "occluded")
-# Origin of a part: people, an import, or computed (unlabeled-rest).
+# Origin of a part: stated by people, imported, or computed (the two rests below).
 ORIGINS = ("explicit", "given", "made")
-# The area that no part covers, of the object and of the background in its crop.
+# Keys of computed parts: the areas of the object, and of the background in its crop, that no other
+# part covers.
 REST_OBJECT = "unlabeled-rest-object"
 REST_BACKGROUND = "unlabeled-rest-background"
-# Key of the object's outline among the parts in labels and answers.
+# Key of the object's outline, which labels and answers store like a part.
 OUTLINE = "object"
 Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Merge:
-    """An instance of a part (the left leg) merged from pieces by alpha shape.
+    """One instance of a part, such as the left leg, merged from pieces by an alpha shape.
 
-    pieces: as given. radius: of the alpha shape in pixels; None for one piece, and for pieces too
-    far apart, which are only united. cap: upper limit of the radius, None without one. holes:
-    whether they were kept. instance: distinguishes it from others of its part, "" if there is one.
-    names: what the file calls the pieces. apart: the result has several contours. chosen: a person
-    chose the radius. method: one of alpha_shapes.METHODS; other than the first only if a person
-    chose.
+    pieces: before merging. radius: of the alpha shape in pixels; None for a single piece, and for
+    pieces too far apart to merge, of which the union is taken. cap: upper limit of the radius; None
+    for no limit. holes: whether holes were kept. instance: tells the instances of a part apart; ""
+    if there is only one. names: of the pieces in the file. apart: whether the result has several
+    contours. chosen: whether a person chose the radius and the method. method: one of
+    alpha_shapes.METHODS.
     """
 
     pieces: tuple[Polygons, ...]
@@ -43,11 +44,13 @@ class Merge:
 
 @dataclass(frozen=True)
 class Part:
-    """A named part. polygons: in pixels of the whole image, empty unless it is drawn.
+    """A part of an object.
 
-    key: of the vocabulary, or the name in a foreign file. name: for people. radius, pieces: for
-    merged parts, the largest radius (pixels) and all pieces. apart: some were too far apart to
-    merge. merges: the same by instance. names: what a foreign file calls it.
+    key: its key in the vocabulary, or its name in a foreign file. polygons: in pixels of the whole
+    image; empty unless the state is "drawn". state: one of STATES. origin: one of ORIGINS. name:
+    for people. merges: its instances with their pieces. radius, pieces, apart: the largest radius
+    in pixels, all pieces, and whether any pieces were too far apart to merge. names: of the part in
+    a foreign file.
     """
 
     key: str
@@ -66,12 +69,12 @@ class Part:
 class PartedObject:
     """An object of an image, with its parts in the order of the file.
 
-    image: its name. name: of the object within its image ("cat-2"), "" if missing. category: a
-    wnid, or the file's name for it. box: x0, y0, x1, y1 in pixels of the image, x1 and y1
-    exclusive, tight around the object; crop: the same with context. outline: the object's own mask,
-    None if unknown. source: origin of a given outline. entry: where a reader found it, for messages
-    only. size: width and height of the image in the file, or None. is_boxed: False if the row had
-    no box and the image's box is used.
+    image: name of the image. name: of the object within its image ("cat-2"), "" if missing.
+    category: a wnid, or the file's name for it. box: x0, y0, x1, y1 in pixels of the image, x1 and
+    y1 exclusive, tight around the object; crop: the same with context. outline: the object's own
+    mask, None if unknown. source: origin of an imported outline. entry: position of the object in
+    the file, for messages only. size: width and height of the image according to the file, or None.
+    is_boxed: False if the file has no box for the object; then `box` is the whole image.
     """
 
     image: str
@@ -89,7 +92,7 @@ class PartedObject:
 
 @dataclass(frozen=True)
 class Photograph:
-    """The image of objects. open: returns its file, if the pixels are available."""
+    """An image that has objects. open: opens its file; None if the pixels are not available."""
 
     name: str
     width: int
@@ -104,7 +107,7 @@ Scenes = Iterable[tuple[Photograph, list[PartedObject]]]
 
 
 class MergeContent(TypedDict):
-    """A Merge in JSON. Older ones lack newer keys."""
+    """A Merge as JSON. Older labels lack the keys that were added later."""
 
     pieces: list[PolygonLists]
     radius: NotRequired[float | None]
@@ -118,7 +121,7 @@ class MergeContent(TypedDict):
 
 
 def merge_content(merge: Merge) -> MergeContent:
-    """Return the merge as JSON; merge_of reads it back."""
+    """Return the merge as JSON, which merge_of reads."""
     content: MergeContent = {
         "pieces": [as_json(piece) for piece in merge.pieces],
         "radius": merge.radius,
@@ -129,14 +132,14 @@ def merge_content(merge: Merge) -> MergeContent:
         "apart": merge.apart,
         "chosen": merge.chosen,
     }
-    # Left out at its default, so that older labels stay equal.
+    # Omit the default, so that the JSON of labels from before `method` does not change.
     return content if merge.method == "radius" else content | {"method": merge.method}
 
 
 def merge_of(content: MergeContent) -> Merge:
-    """Return the merge from merge_content's JSON.
+    """Return the merge for JSON that merge_content wrote.
 
-    Raises KeyError, TypeError or ValueError for anything else.
+    Raises KeyError, TypeError or ValueError for other JSON.
     """
     return Merge(
         pieces=tuple(from_json(piece) for piece in content["pieces"]),
@@ -152,7 +155,7 @@ def merge_of(content: MergeContent) -> Merge:
 
 
 def photo_details(photo: Photograph) -> dict[str, object]:
-    """Return what every format stores of an image besides its name, as JSON."""
+    """Return the fields of an image that every format stores, except its name, as JSON."""
     return {
         "width": photo.width,
         "height": photo.height,
@@ -163,12 +166,12 @@ def photo_details(photo: Photograph) -> dict[str, object]:
 
 
 def object_details(parted: PartedObject) -> dict[str, object]:
-    """Return an object's fields other than polygons, as JSON."""
+    """Return an object's fields without polygons, as JSON."""
     return {"name": parted.name, "box": parted.box, "crop": parted.crop, "source": parted.source}
 
 
 def part_details(part: Part) -> dict[str, object]:
-    """Return a part's fields other than polygons, as JSON without default values."""
+    """Return a part's fields without its own polygons, as JSON without default values."""
     row: dict[str, object] = {"part": part.key, "state": part.state, "origin": part.origin}
     if part.name:
         row["name"] = part.name
@@ -176,7 +179,7 @@ def part_details(part: Part) -> dict[str, object]:
         row["names"] = part.names
     if part.merges:
         row["merges"] = [merge_content(merge) for merge in part.merges]
-    # Leave out what the merges say already.
+    # Omit fields that a reader computes from the merges.
     for key, value in merge_fields(part.merges).items():
         if (part_value := getattr(part, key)) != value:
             row[key] = part_value
@@ -191,7 +194,7 @@ class MergeFields(TypedDict):
 
 
 def merge_fields(merges: Iterable[Merge]) -> MergeFields:
-    """Return a part's fields from its merges: the largest radius, all pieces, apart."""
+    """Return the fields of Part that follow from its merges."""
     merges = tuple(merges)
     return {
         "merges": merges,
