@@ -1,4 +1,4 @@
-"""A dataset's objects for pages: search, tiles and one object."""
+"""Data for the pages of a dataset's objects: search, tiles and one object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ FLAGS = {
     "no-room": "No room for context",
     "no-parts": "No parts yet",
 }
-# Size of a tile. Outlines are simplified by one of its pixels: finer corners would be invisible.
+# Longer side of a tile in pixels. Outlines are simplified with a tolerance of one such pixel, since
+# finer corners would be invisible.
 TILE_PX = 160
 
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """A part as drawn on a page. d: SVG path data; "" if there is none."""
+    """A part as drawn on a page. d: SVG path data; "" if the part has no polygons."""
 
     part: Part
     name: str
@@ -39,7 +40,10 @@ class DrawnPart:
 
 @dataclass(frozen=True)
 class ObjectTile:
-    """An object in a list, cropped with context."""
+    """An object in a list, cropped with context.
+
+    crop: x0, y0, x1, y1 in pixels of the image. room: whether the image has room for the context.
+    """
 
     item: Item
     category: str
@@ -50,6 +54,7 @@ class ObjectTile:
 
     @property
     def apart(self) -> bool:
+        """Return whether a part has pieces that were too far apart to merge."""
         return any(drawn_part.part.apart for drawn_part in self.drawn)
 
 
@@ -61,7 +66,7 @@ class CategoryCount:
 
 
 def categories(dataset: Dataset) -> list[CategoryCount]:
-    """Count the dataset's objects by category, the largest first."""
+    """Count the dataset's objects by category, the most frequent first."""
     vocabulary = vocabulary_store.current_vocabulary(dataset)
     rows = (
         GivenLabel.objects.filter(
@@ -82,9 +87,9 @@ def name_of(vocabulary: PartVocabulary | None, key: str) -> str:
 
 
 def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "") -> Sequence[int]:
-    """Return the ids of matching objects, by image and in the order of import.
+    """Return the ids of matching objects, sorted by image, then in the order of import.
 
-    category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" matches all.
+    category: a wnid. flag: one of FLAGS. search: text in the image's name. "" matches all objects.
     """
     items = objects.in_dataset(dataset)
     if search:
@@ -104,7 +109,7 @@ def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "")
 
 
 def tiles(dataset: Dataset, pks: Sequence[int]) -> list[ObjectTile]:
-    """Return tiles of these ids in their order, in a fixed number of queries."""
+    """Return a tile for each of these ids that exists. The number of queries is fixed."""
     vocabulary = vocabulary_store.current_vocabulary(dataset)
     items = Item.objects.in_bulk(pks)
     described = objects.describe(items.values())
@@ -114,35 +119,36 @@ def tiles(dataset: Dataset, pks: Sequence[int]) -> list[ObjectTile]:
 def drawn(
     parted: PartedObject, category: Category | None, coarse_px: float = 0.0
 ) -> list[DrawnPart]:
-    """Return the object's parts in the order of its category, then others.
+    """Return the object's parts: first those of its category, in that order, then the others.
 
-    coarse_px: tolerance when corners are removed.
+    coarse_px: tolerance in pixels for removing corners; 0 keeps all corners.
     """
-    order = {part.key: nth for nth, part in enumerate(category.parts)} if category else {}
+    order = {part.key: index for index, part in enumerate(category.parts)} if category else {}
     parts = sorted(parted.parts, key=lambda part: order.get(part.key, len(order)))
-    made = []
-    for nth, part in enumerate(parts):
-        index = order.get(part.key, len(order) + nth)
-        made.append(
-            DrawnPart(part, _word(part, category), colour(index), _path(part.polygons, coarse_px))
-        )
-    return made
+    drawn_parts = []
+    for position, part in enumerate(parts):
+        index = order.get(part.key, len(order) + position)
+        path = _path(part.polygons, coarse_px)
+        drawn_parts.append(DrawnPart(part, _name(part, category), colour(index), path))
+    return drawn_parts
 
 
-def _word(part: Part, category: Category | None) -> str:
-    known = category.part(part.key) if category else None
-    return known.name if known else part.key
+def _name(part: Part, category: Category | None) -> str:
+    """Return the part's name in its category, or its key."""
+    category_part = category.part(part.key) if category else None
+    return category_part.name if category_part else part.key
 
 
 def _tile(item: Item, parted: PartedObject, vocabulary: PartVocabulary | None) -> ObjectTile:
     crop, room = objects.crop_of(item)
-    coarse = max(crop[2] - crop[0], crop[3] - crop[1]) / TILE_PX
+    category = vocabulary.category(parted.category) if vocabulary else None
+    tile_pixel = max(crop[2] - crop[0], crop[3] - crop[1]) / TILE_PX
     return ObjectTile(
         item=item,
         category=name_of(vocabulary, parted.category),
         crop=crop,
         view_box=svg.view_box(crop),
-        drawn=drawn(parted, vocabulary.category(parted.category) if vocabulary else None, coarse),
+        drawn=drawn(parted, category, tile_pixel),
         room=room,
     )
 
@@ -152,4 +158,5 @@ def _path(polygons: Polygons, coarse_px: float) -> str:
 
 
 def _labels(dataset: Dataset) -> QuerySet[GivenLabel]:
+    """Return the labels of the dataset's objects and of their parts."""
     return GivenLabel.objects.filter(item__image__dataset=dataset, item__region__isnull=False)
