@@ -1,4 +1,4 @@
-"""Messages for people who cannot answer anything, or not this question."""
+"""Messages for people who cannot answer questions of a campaign, or not this one."""
 
 from django.utils.translation import gettext_noop
 
@@ -23,7 +23,8 @@ Stage = Membership.Stage
 IN_TRAINING = gettext_noop(
     "Before the first real question there is a short training. Open this page to start it."
 )
-# These sentences are about all of a person's work: none names an answer or an image.
+# Stage → (error code, message). The messages are about all of a person's work. They name no answer
+# and no image, since that could reveal gold.
 NOT_WORKING = {
     Stage.FAILED: (
         "not_qualified",
