@@ -1,12 +1,16 @@
-"""Overlapping boxes for review (Russakovsky et al. 2015, Appendix E).
+"""Finds overlapping boxes for review (Russakovsky et al. 2015, Appendix E).
 
-There are three kinds of findings: two boxes of one class, boxes of two classes on one object, and
-an open class where a finer class has boxes.
+There are three kinds of findings: two overlapping boxes of one class (SAME); overlapping boxes of
+two classes (CLASSES); and boxes of a finer class (dalmatian) in an image where a class above it
+(dog) is not complete (FINER).
 
-About 1 % of boxes overlap another box of their class by more than half; 60 % of these are around
-the same object. 3 % overlap a box of another class; a quarter of these are around the wrong object.
-A reviewer's decision is a settlement and a Decision, from which the pair's chain continues
-(box_pairs.unrequested_review). Overlaps that were left unchanged are not shown again.
+In the paper, about 1 % of boxes overlap another box of their class by more than half; 60 % of these
+are around the same object. 3 % overlap a box of another class; a quarter of these are around the
+wrong object.
+
+A reviewer decides each finding. Unless they leave the boxes unchanged, the decision settles a new
+question, and the pair's chain continues from it (box_pairs.unrequested_review). A finding that was
+decided is not shown again.
 """
 
 import hashlib
@@ -34,9 +38,9 @@ from labeling.kinds.box_pairs import ReplayedPair
 from labeling.models import Campaign, Decision, Question, Settlement, User
 from labeling.quality.box_audit import sigmas
 
-# Boxes with a higher overlap are reviewed.
+# Two boxes with a higher IoU are a finding.
 OVERLAP = 0.5
-# Images read for one page of findings, and the number of findings that fills a page.
+# Most images read for one page of findings, and the number of findings that ends a page.
 SCAN_IMAGES, PAGE_FINDINGS = 300, 20
 SAME, CLASSES, FINER = ("same", "classes", "finer")
 # Possible actions for each kind of finding.
@@ -55,16 +59,18 @@ DONE = {
     TAKE: "took the boxes of a finer class",
 }
 CHANGED = "The boxes changed: somebody else decided, or there is a new answer. Check them again."
-Ancestors = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
+# Class → the classes above it.
+Ancestors = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Boxes to review.
+    """Boxes in one image that a reviewer should decide.
 
     kind: SAME, CLASSES or FINER. item, image: id and name of the image. question: id of the pair's
     first question; its page shows the pair. topics: classes of the first and the second box; for
-    FINER the open class, then the finer class, which has `boxes`. iou: of the two boxes.
+    FINER the incomplete class and the finer class. boxes: the two boxes; for FINER those boxes of
+    the finer class that the incomplete class lacks. iou: of the two boxes; None for FINER.
     """
 
     kind: str
@@ -79,7 +85,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Return the id of this finding; it changes when the boxes change."""
+        """Return the id of this finding, which changes when the boxes change."""
         content = json.dumps([self.kind, self.item, self.topics, self.boxes])
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -89,16 +95,18 @@ class Finding:
 
 
 class FindingsPage(NamedTuple):
-    """Findings ordered by image, and the item after which the next page begins; None at the end."""
+    """Findings sorted by image. after: item after which the next page begins; None at the end."""
 
     findings: list[Finding]
     after: int | None
 
 
 def find(campaign: Campaign, after: int = 0) -> FindingsPage:
-    """Return findings in the images after the item `after`, in at most SCAN_IMAGES images; stop
-    after the image that fills a page. Pairs in progress are left out, except open ones with a finer
-    class. Constant number of queries.
+    """Return a page of findings in the images after the item `after`.
+
+    A page ends after the image that brings it to PAGE_FINDINGS, and at most after SCAN_IMAGES.
+    Pairs of class and image in progress are skipped, except as the incomplete class of a FINER
+    finding. The number of queries is fixed.
     """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
@@ -107,7 +115,7 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
         .values_list("item_id", flat=True)
         .distinct()[:SCAN_IMAGES]
     )
-    above = _ancestors(list(campaign.topics.values_list("key", flat=True)))
+    ancestors = _ancestors(list(campaign.topics.values_list("key", flat=True)))
     images = {
         row[0]: row[1:]
         for row in campaign.questions.filter(item__in=items).values_list(
@@ -118,7 +126,7 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
     by_item = {
         item: [
             Finding(kind, item, *images[item], pair.path[0].id, topics, boxes, overlap)
-            for kind, topics, boxes, overlap, pair in _rows(replayed[item], above)
+            for kind, topics, boxes, overlap, pair in _rows(replayed[item], ancestors)
         ]
         for item in items
         if item in replayed
@@ -142,29 +150,29 @@ def find(campaign: Campaign, after: int = 0) -> FindingsPage:
 Row = tuple[str, tuple[str, str], tuple[Box, ...], float | None, ReplayedPair]
 
 
-def _rows(pairs: Mapping[str, ReplayedPair], above: Mapping[str, frozenset[str]]) -> Iterator[Row]:
-    """Return the findings in one image."""
+def _rows(pairs: Mapping[str, ReplayedPair], ancestors: Ancestors) -> Iterator[Row]:
+    """Yield the findings in one image: kind, topics, boxes, IoU and the pair to decide."""
     complete = {topic: pair for topic, pair in pairs.items() if pair.chain.step == COMPLETE}
     for topic, pair in complete.items():
         for a, b in combinations([boxed.box for boxed in pair.chain.boxes], 2):
             if (overlap := iou(a, b)) > OVERLAP:
                 yield SAME, (topic, topic), (a, b), overlap, pair
-    for first_topic, second_topic in combinations(complete, 2):
-        if first_topic in above.get(second_topic, ()) or second_topic in above.get(first_topic, ()):
+    for first, second in combinations(complete, 2):
+        # An object of the finer class is also one of the coarse class.
+        if first in ancestors.get(second, ()) or second in ancestors.get(first, ()):
             continue
-        firsts, seconds = (
-            [accepted.box for accepted in complete[topic].chain.boxes]
-            for topic in (first_topic, second_topic)
+        first_boxes, second_boxes = (
+            [accepted.box for accepted in complete[topic].chain.boxes] for topic in (first, second)
         )
-        for a, b in product(firsts, seconds):
+        for a, b in product(first_boxes, second_boxes):
             if (overlap := iou(a, b)) > OVERLAP:
-                yield CLASSES, (first_topic, second_topic), (a, b), overlap, complete[first_topic]
+                yield CLASSES, (first, second), (a, b), overlap, complete[first]
     for coarse, pair in pairs.items():
         if pair.chain.step in (COMPLETE, DROPPED):
             continue
         coarse_boxes = [accepted.box for accepted in pair.chain.boxes]
         for finer in complete:
-            if coarse not in above.get(finer, ()):
+            if coarse not in ancestors.get(finer, ()):
                 continue
             boxes = [accepted.box for accepted in complete[finer].chain.boxes]
             new = [box for box in boxes if all(iou(box, old) <= OVERLAP for old in coarse_boxes)]
@@ -172,27 +180,26 @@ def _rows(pairs: Mapping[str, ReplayedPair], above: Mapping[str, frozenset[str]]
                 yield FINER, (coarse, finer), tuple(new), None, pair
 
 
-def _ancestors(keys: Sequence[str]) -> Mapping[str, frozenset[str]]:
-    """Return for each class its ancestors among these classes, by the function in
-    ASSAY_ANCESTORS; {} if the setting is empty.
-    """
+def _ancestors(keys: Sequence[str]) -> Ancestors:
+    """Return each class's ancestors among these classes; {} without the setting ASSAY_ANCESTORS."""
     path = getattr(settings, "ASSAY_ANCESTORS", "")
     if not path:
         return {}
-    ancestors: Ancestors = import_string(path)
-    return ancestors(keys)
+    look_up: Callable[[Sequence[str]], Ancestors] = import_string(path)
+    return look_up(keys)
 
 
 @retried
 def decide(
     campaign: Campaign, actor: User, item: int, key: str, action: str, reason: str = ""
 ) -> Decision:
-    """Apply a decision to a finding of an image (item, key) and return the Decision.
+    """Decide the finding with this key in the image `item`; return the Decision.
 
-    action: one of the finding's. MERGE makes one box of two by the mean of each side, weighted by
-    the precision of the people who drew them; MEAN uses the plain mean. FIRST removes the first
-    box, SECOND the second. TAKE gives the open class the boxes of the finer one, and people look
-    for more. LEAVE changes nothing. Raises Conflict if the finding no longer exists.
+    action: one of Finding.actions. MERGE replaces the two boxes by one with the mean of each side,
+    weighted by the precision of the people who drew them; MEAN takes the plain mean. FIRST removes
+    the first box, SECOND the second. TAKE adds the boxes of the finer class to the incomplete one
+    and asks people to look for more. LEAVE changes nothing. Raises Conflict if the finding no
+    longer exists.
     """
     if KINDS[campaign.kind].asks != CHAINS:
         raise Refusal("Overlaps exist only in box campaigns.")
@@ -212,7 +219,7 @@ def decide(
 
 
 def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
-    """Return the finding as it is now. Raises Conflict."""
+    """Return the finding with this key. Raises Conflict if the boxes have changed."""
     finding = next(
         (candidate for candidate in find(campaign, item - 1).findings if candidate.key == key), None
     )
@@ -222,7 +229,7 @@ def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
 
 
 def _change(campaign: Campaign, finding: Finding, action: str) -> int:
-    """Settle the pair with the changed boxes and return the id of the new question."""
+    """Settle the pair with the boxes after this action; return the id of the new question."""
     pairs = chaining.replay_pairs(campaign, [finding.item])[finding.item]
     topic = finding.topics[1 if action == SECOND and finding.kind == CLASSES else 0]
     pair = pairs[topic]
@@ -243,18 +250,18 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
 def _merged(
     campaign: Campaign, pair: ReplayedPair, finding: Finding, *, weighted: bool
 ) -> list[AcceptedBox]:
-    """Return the pair's boxes with the merged box in the first one's place, without the second."""
-    known = sigmas(campaign) if weighted else {}
-    two = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
+    """Return the pair's boxes, with the first box of the finding merged with the second."""
+    deviations = sigmas(campaign) if weighted else {0: PRIOR_SIGMA}
+    old = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
     drawn: list[tuple[int, Box]] = []
-    for boxed in two:
+    for boxed in old:
         people = pair.path[boxed.drawing].people if boxed.drawing is not None and weighted else ()
         drawn += [(person, boxed.box) for person in people] or [(0, boxed.box)]
-    box = merge(drawn, known if weighted else {0: PRIOR_SIGMA}).box
+    box = merge(drawn, deviations).box
     x0, y0, x1, y1 = (round(side, 1) for side in box)
-    flags = tuple(flag for flag in FLAGS if any(flag in boxed.flags for boxed in two))
-    combined = replace(two[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
-    return [combined if boxed == two[0] else boxed for boxed in pair.chain.boxes if boxed != two[1]]
+    flags = tuple(flag for flag in FLAGS if any(flag in boxed.flags for boxed in old))
+    combined = replace(old[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
+    return [combined if boxed == old[0] else boxed for boxed in pair.chain.boxes if boxed != old[1]]
 
 
 def _settle(
@@ -265,7 +272,7 @@ def _settle(
     boxes: Sequence[AcceptedBox],
     state: str,
 ) -> int:
-    """Create a question decided by a reviewer at the end of the pair's chain."""
+    """Create a question at the end of the chain, settled by a reviewer; return its id."""
     policy = Campaign.objects.values_list("policy", flat=True).get(pk=campaign.pk)
     rounds = campaign.questions.filter(item=item, topic=topic).aggregate(last=Max("round"))
     question = Question.objects.create(
