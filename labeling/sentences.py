@@ -1,4 +1,4 @@
-"""Translated sentences for packages without Django."""
+"""Translates sentences for packages that do not import Django."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ _translate: Callable[[str], str] = str
 
 
 def translate_with(translate: Callable[[str], str]) -> None:
-    """Set the site's translator; until then, sentences stay English."""
+    """Set the function that translates sentences. Before that, they stay English."""
     global _translate
     _translate = translate
 
@@ -16,5 +16,5 @@ def gettext(sentence: str) -> str:
 
 
 def gettext_noop(sentence: str) -> str:
-    """Mark a sentence that is translated later."""
+    """Mark a sentence for translation; it is translated where it is displayed."""
     return sentence
