@@ -1,6 +1,4 @@
-"""`manage.py queries build`: write search engine queries for a list of classes, a file per
-engine.
-"""
+"""`manage.py queries build`: write queries for a list of classes, one file per search engine."""
 
 import csv
 from collections import Counter
@@ -63,48 +61,50 @@ class Command(ContractCommand):
         frozen.check_goal(out)
         wordnet = load_wordnet()
         class_list = class_lists.read(options.classes, wordnet)
-        known = search_engines.read(options.engines or search_engines.DEFAULT_FILE)
-        words = [read_words(path, wordnet) for path in options.translations]
-        _check_languages(words)
-        built = [
+        engines = search_engines.read(options.engines or search_engines.DEFAULT_FILE)
+        dictionaries = [read_words(path, wordnet) for path in options.translations]
+        _check_languages(dictionaries)
+        all_queries = [
             query
             for synset in class_list.synsets
-            for query in queries.of_class(synset, wordnet, words)
+            for query in queries.of_class(synset, wordnet, dictionaries)
         ]
-        built += (
-            queries.pairs(class_list.synsets, wordnet, _count(pairs), options.seed) if pairs else ()
-        )
+        if pairs:
+            count = _pair_count(pairs)
+            all_queries += queries.pairs(class_list.synsets, wordnet, count, options.seed)
         if scenes is not None:
             path = queries.SCENES if scenes == DEFAULT_CLASSES else Path(scenes)
-            built += queries.scenes(text_lines(path))
+            all_queries += queries.scenes(text_lines(path))
         with frozen.appearing(out) as unfinished:
-            files = [_write(unfinished, engine, built) for engine in known]
+            files = [_write(unfinished, engine, all_queries) for engine in engines]
         return Built(
             classes=len(class_list.synsets),
-            by_kind=dict(Counter(query.kind for query in built)),
-            by_language=dict(Counter(query.language for query in built)),
+            by_kind=dict(Counter(query.kind for query in all_queries)),
+            by_language=dict(Counter(query.language for query in all_queries)),
             without={
                 dictionary.language: sum(
                     synset not in dictionary.of for synset in class_list.synsets
                 )
-                for dictionary in words
+                for dictionary in dictionaries
             },
             files=files,
         )
 
 
-def _check_languages(words: Sequence[Words]) -> None:
-    seen: dict[str, Path] = {queries.ENGLISH: Path("WordNet")}
-    for dictionary in words:
-        if dictionary.language in seen:
+def _check_languages(dictionaries: Sequence[Words]) -> None:
+    """Raise BadInput if two files are of one language, or one is English, as WordNet is."""
+    files: dict[str, Path] = {queries.ENGLISH: Path("WordNet")}
+    for dictionary in dictionaries:
+        if dictionary.language in files:
             fault = (
-                f"is of the language {dictionary.language}, as {seen[dictionary.language].name} is"
+                f"is of the language {dictionary.language}, as {files[dictionary.language].name} is"
             )
             raise BadInput(fault, dictionary.path, 1, "give one file for a language")
-        seen[dictionary.language] = dictionary.path
+        files[dictionary.language] = dictionary.path
 
 
-def _count(pairs: str) -> int | None:
+def _pair_count(pairs: str) -> int | None:
+    """Return the number of pairs to draw, None for all. Raises UsageError."""
     if pairs == ALL:
         return None
     if not pairs.isdecimal() or not int(pairs):
@@ -112,8 +112,9 @@ def _count(pairs: str) -> int | None:
     return int(pairs)
 
 
-def _write(folder: Path, engine: SearchEngine, built: Sequence[Query]) -> EngineFile:
-    rows, refused, shared = queries.engine_queries(built, engine)
+def _write(folder: Path, engine: SearchEngine, all_queries: Sequence[Query]) -> EngineFile:
+    """Write the queries that the engine accepts; return the name and counts of the file."""
+    rows, refused, shared = queries.engine_queries(all_queries, engine)
     name = f"{engine.name}.csv"
     with atomic_write(folder / name) as file:
         writer = csv.writer(file, lineterminator="\n")
