@@ -101,19 +101,19 @@ class FindingsPage(NamedTuple):
     after: int | None
 
 
-def find(campaign: Campaign, after: int = 0) -> FindingsPage:
+def find(campaign: Campaign, after: int = 0, images_read: int | None = None) -> FindingsPage:
     """Return a page of findings in the images after the item `after`.
 
-    A page ends after the image that brings it to PAGE_FINDINGS, and at most after SCAN_IMAGES.
-    Pairs of class and image in progress are skipped, except as the incomplete class of a FINER
-    finding. The number of queries is fixed.
+    A page ends after the image that brings it to PAGE_FINDINGS, and at most after images_read
+    images, by default SCAN_IMAGES. Pairs of class and image in progress are skipped, except as the
+    incomplete class of a FINER finding. The number of queries is fixed.
     """
     items = list(
         campaign.questions.filter(item__gt=after, round=0)
         .exclude(state=Question.State.GOLD)
         .order_by("item_id")
         .values_list("item_id", flat=True)
-        .distinct()[:SCAN_IMAGES]
+        .distinct()[: images_read or SCAN_IMAGES]
     )
     ancestors = _ancestors(list(campaign.topics.values_list("key", flat=True)))
     images = {
@@ -220,9 +220,8 @@ def decide(
 
 def _current_finding(campaign: Campaign, item: int, key: str) -> Finding:
     """Return the finding with this key. Raises Conflict if the boxes have changed."""
-    finding = next(
-        (candidate for candidate in find(campaign, item - 1).findings if candidate.key == key), None
-    )
+    findings = find(campaign, item - 1, images_read=1).findings
+    finding = next((candidate for candidate in findings if candidate.key == key), None)
     if finding is None or finding.item != item:
         raise Conflict(CHANGED)
     return finding
@@ -241,8 +240,11 @@ def _change(campaign: Campaign, finding: Finding, action: str) -> int:
     elif action in (MERGE, MEAN):
         boxes = _merged(campaign, pair, finding, weighted=action == MERGE)
     else:
-        removed = finding.boxes[0 if action == FIRST else 1]
-        boxes = [boxed for boxed in boxes if boxed.box != removed]
+        if finding.kind == SAME:
+            removed = _places(pair, finding)[action == SECOND]
+        else:
+            removed = [boxed.box for boxed in boxes].index(finding.boxes[action == SECOND])
+        del boxes[removed]
         state = state if boxes else ABSENT
     return _settle(campaign, finding.item, topic, pair, boxes, state)
 
@@ -252,7 +254,8 @@ def _merged(
 ) -> list[AcceptedBox]:
     """Return the pair's boxes, with the first box of the finding merged with the second."""
     deviations = sigmas(campaign) if weighted else {0: PRIOR_SIGMA}
-    old = [boxed for boxed in pair.chain.boxes if boxed.box in finding.boxes]
+    first, second = _places(pair, finding)
+    old = [pair.chain.boxes[first], pair.chain.boxes[second]]
     drawn: list[tuple[int, Box]] = []
     for boxed in old:
         people = pair.path[boxed.drawing].people if boxed.drawing is not None and weighted else ()
@@ -261,7 +264,17 @@ def _merged(
     x0, y0, x1, y1 = (round(side, 1) for side in box)
     flags = tuple(flag for flag in FLAGS if any(flag in boxed.flags for boxed in old))
     combined = replace(old[0], box=(x0, y0, x1, y1), flags=flags, drawing=None)
-    return [combined if boxed == old[0] else boxed for boxed in pair.chain.boxes if boxed != old[1]]
+    boxes = [*pair.chain.boxes]
+    boxes[first] = combined
+    del boxes[second]
+    return boxes
+
+
+def _places(pair: ReplayedPair, finding: Finding) -> tuple[int, int]:
+    """Return the positions of both boxes of a SAME finding; they may have the same sides."""
+    boxes = [boxed.box for boxed in pair.chain.boxes]
+    first = boxes.index(finding.boxes[0])
+    return first, boxes.index(finding.boxes[1], first + 1)
 
 
 def _settle(

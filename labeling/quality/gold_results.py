@@ -134,10 +134,8 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     total, agreed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for answers in by_question.values():
         for (first_language, value), (second_language, second_value) in combinations(answers, 2):
-            pair = (
-                min(first_language, second_language, key=_position_in(order)),
-                max(first_language, second_language, key=_position_in(order)),
-            )
+            first, second = sorted((first_language, second_language), key=_position_in(order))
+            pair = first, second
             total[pair] += 1
             agreed[pair] += kind.agrees(value, second_value)
     if all(first == second for first, second in total):
@@ -154,9 +152,9 @@ def agreement_by_language(campaign: Campaign) -> list[LanguageAgreement]:
     ]
 
 
-def _position_in(order: Sequence[str]) -> Callable[[str], int]:
-    # Put languages that the site no longer offers last.
-    return lambda code: order.index(code) if code in order else len(order)
+def _position_in(order: Sequence[str]) -> Callable[[str], tuple[int, str]]:
+    # Put languages that the site no longer offers last, by their codes.
+    return lambda code: (order.index(code) if code in order else len(order), code)
 
 
 def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:

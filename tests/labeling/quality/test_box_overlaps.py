@@ -140,6 +140,19 @@ def test_what_stays_is_still_the_box_of_its_drawing(alice, campaign, crowd):
         assert standing_box.drawing == before[standing_box.box] is not None
 
 
+@pytest.mark.parametrize("action", ["first", "second", "merge", "mean"])
+def test_of_two_equal_boxes_one_stays(alice, campaign, crowd, action):
+    finish(campaign, crowd, A)
+    pair = pair_of(campaign)
+    [only] = pair.chain.boxes
+    item = campaign.questions.first().item_id
+    box_overlaps._settle(campaign, item, DOG, pair, [only, only], pair.chain.coverage)
+
+    decide(campaign, alice, action)
+
+    assert boxes_of(campaign) == [A]
+
+
 def test_the_last_box_removed_leaves_the_class_absent(alice, dataset):
     campaign = boxers.make(alice, dataset, topics=(DOG, CAT))
     crowd = boxers.people(campaign)

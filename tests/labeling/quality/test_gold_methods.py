@@ -106,5 +106,13 @@ def test_agreement_is_told_within_and_across_languages(coots, django_assert_num_
         ("en-gb", "de", 2, 4),
         ("de", "de", 2, 2),
     ]
+    # Languages that the site no longer offers.
+    Answer.objects.filter(language="en-gb").update(language="xx")
+    Answer.objects.filter(language="de").update(language="yy")
+    agreement = gold_results.agreement_by_language(coots)
+    assert [(row.first, row.second, row.total) for row in agreement] == [
+        ("xx", "yy", 4),
+        ("yy", "yy", 2),
+    ]
     Answer.objects.update(language="de")
     assert gold_results.agreement_by_language(coots) == []
