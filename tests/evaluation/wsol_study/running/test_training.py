@@ -20,9 +20,9 @@ from pathlib import Path
 from evaluation.wsol_study.running.parts import StudyData
 from evaluation.wsol_study.running.training import Training, TrialPlan
 from evaluation.wsol_study.running.trials import computing
-from labeling.json_text import parsed
+from labeling.json_text import parse_json
 plan, data, checkpoint, saves = sys.argv[1:]
-data = StudyData.from_json(parsed(data))
+data = StudyData.from_json(parse_json(data))
 parts = {name: data.part(name) for name in ("train-weaksup", "train-fullsup")}
 class Killed(Training):
     left = int(saves)
@@ -32,7 +32,7 @@ class Killed(Training):
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
 with computing(1, False):
-    Killed(TrialPlan.from_json(parsed(plan)), parts, "cpu", None).run(Path(checkpoint), 0)
+    Killed(TrialPlan.from_json(parse_json(plan)), parts, "cpu", None).run(Path(checkpoint), 0)
 """
 
 
