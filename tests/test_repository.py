@@ -185,7 +185,7 @@ BUDGETS = {
     "benchmarks": 3_985,
     "clients": 330,
     "deploy": 828,
-    "docs": 5_510,
+    "docs": 5_507,
     "evaluation": 809,
     "evaluation/benchmarks": 13_473,
     "evaluation/classifiers": 2_264,
