@@ -9,8 +9,8 @@ are around the same object. 3 % overlap a box of another class; a quarter of the
 wrong object.
 
 A reviewer decides each finding. Unless they leave the boxes unchanged, the decision settles a new
-question, and the pair's chain continues from it (box_pairs.unrequested_review). A finding that was
-decided is not shown again.
+question, and the pair's chain continues from it (box_pairs.unrequested_review). A finding whose
+boxes were left unchanged is not shown again.
 """
 
 import hashlib
@@ -132,16 +132,16 @@ def find(campaign: Campaign, after: int = 0, images_read: int | None = None) -> 
         if item in replayed
     }
     keys = [finding.key for findings in by_item.values() for finding in findings]
-    decided = set(
-        campaign.decisions.filter(kind=Decision.Kind.REVIEW, content__finding__in=keys).values_list(
-            "content__finding", flat=True
-        )
+    left_unchanged = set(
+        campaign.decisions.filter(
+            kind=Decision.Kind.REVIEW, content__finding__in=keys, content__overlap=LEAVE
+        ).values_list("content__finding", flat=True)
         if keys
         else ()
     )
     page: list[Finding] = []
     for item in items:
-        page += [finding for finding in by_item.get(item, ()) if finding.key not in decided]
+        page += [finding for finding in by_item.get(item, ()) if finding.key not in left_unchanged]
         if len(page) >= PAGE_FINDINGS:
             return FindingsPage(page, item)
     return FindingsPage(page, items[-1] if len(items) == SCAN_IMAGES else None)

@@ -153,6 +153,19 @@ def test_of_two_equal_boxes_one_stays(alice, campaign, crowd, action):
     assert boxes_of(campaign) == [A]
 
 
+def test_of_three_equal_boxes_two_are_still_a_finding(alice, campaign, crowd):
+    finish(campaign, crowd, A)
+    pair = pair_of(campaign)
+    item = campaign.questions.first().item_id
+    box_overlaps._settle(campaign, item, DOG, pair, [*pair.chain.boxes] * 3, pair.chain.coverage)
+    findings = box_overlaps.find(campaign).findings
+
+    box_overlaps.decide(campaign, alice, item, findings[0].key, "first")
+    assert boxes_of(campaign) == [A, A]
+    decide(campaign, alice, "second")
+    assert boxes_of(campaign) == [A]
+
+
 def test_the_last_box_removed_leaves_the_class_absent(alice, dataset):
     campaign = boxers.make(alice, dataset, topics=(DOG, CAT))
     crowd = boxers.people(campaign)
