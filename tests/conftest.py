@@ -186,10 +186,19 @@ def deal_the_same_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labeling.assignment.gold_mixing.chance", random.Random(1))
 
 
+def deal_the_same_tokens(monkeypatch: pytest.MonkeyPatch, seed: str) -> None:
+    """The seats of a page are sorted by their tokens."""
+    source = random.Random(seed)
+    same = SimpleNamespace(token_hex=lambda size: source.randbytes(size).hex())
+    monkeypatch.setattr("labeling.models.people.secrets", same)
+
+
 @pytest.fixture(autouse=True)
-def _own_world(settings, tmp_path: Path, monkeypatch):
-    """Every test has a folder of its own, no broker, and is dealt the same gold each time."""
+def _own_world(settings, tmp_path: Path, monkeypatch, request):
+    """Every test has a folder of its own, no broker, and is dealt the same gold in the same order
+    each time."""
     deal_the_same_gold(monkeypatch)
+    deal_the_same_tokens(monkeypatch, request.node.nodeid)
     for name, value in own_world(tmp_path).items():
         setattr(settings, name, value)
     from annotator.celery import app
