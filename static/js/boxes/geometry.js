@@ -21,14 +21,6 @@ export function around(points) {
   return [Math.min(...columns), Math.min(...rows), Math.max(...columns), Math.max(...rows)];
 }
 
-export function iou(a, b) {
-  const area = ([x0, y0, x1, y1]) => Math.max(0, x1 - x0) * Math.max(0, y1 - y0);
-  const shared = area([
-    Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3]),
-  ]);
-  return shared ? shared / (area(a) + area(b) - shared) : 0;
-}
-
 /* The point on tenths, in the image; at its border where it is within `reach` of that. */
 export function inside([x, y], { width, height }, reach = 0) {
   const into = (value, most) => (value <= reach ? 0 : value >= most - reach ? most : value);

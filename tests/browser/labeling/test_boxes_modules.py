@@ -6,7 +6,6 @@ import pytest
 
 from labeling.boxes.cleaning import clean_box, is_same
 from labeling.errors import Refusal
-from labeling.geometry.boxes import iou
 from labeling.kinds import KINDS, DrawingContext
 from labeling.kinds.boxes import FLAGS
 
@@ -83,9 +82,6 @@ def test_boxes_are_compared_as_the_server_does(calls):
         pairs.append([first, rng.choice([near, box()])])
 
     assert calls("/boxes/geometry", "isSame", pairs) == [is_same(a, b) for a, b in pairs]
-    for overlap, (a, b) in zip(calls("/boxes/geometry", "iou", pairs), pairs, strict=True):
-        if min(b[2] - b[0], b[3] - b[1]) > 0:
-            assert overlap == pytest.approx(iou(tuple(a), tuple(b)))
 
 
 def test_a_box_without_an_area_is_refused_on_both_sides(call):
