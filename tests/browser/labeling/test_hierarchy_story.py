@@ -126,7 +126,7 @@ def open_campaign(page, site) -> Campaign:
     page.wait_for_url("**/campaigns/everything-in-it/")
     page.click("nav.tabs a:has-text('Graph')")
     page.wait_for_selector(
-        "text=245 questions about 200 classes, 17 of them asked about every image"
+        "text=245 questions about 200 classes. Every image begins with 17 of the questions."
     )
     page.click("button:has-text('Open campaign')")
     page.wait_for_selector("text=The campaign is open")

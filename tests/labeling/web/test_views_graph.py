@@ -236,7 +236,7 @@ def test_the_page_shows_ilsvrcs_graph_with_few_queries(
     with django_assert_max_num_queries(16):
         page = text_of(desk.get("/campaigns/det/graph/?open=1"))
 
-    assert "245 questions about 200 classes, 17 of them" in page
+    assert "245 questions about 200 classes. Every image begins with 17 of the questions." in page
     assert page.count("shared: also under") > 0
     assert page.count("<details open>") > 40
 

@@ -443,7 +443,8 @@ def test_a_block_says_what_it_will_undo_before_it_does(desk, coots):
     assert coots.questions.filter(state="open").count() == 6
     assert Decision.objects.get(kind="block").reason == "guesses"
     question = coots.questions.order_by("pk").first()
-    assert "void: blocked" in text_of(desk.get(f"/campaigns/coots/questions/{question.pk}/"))
+    page = text_of(desk.get(f"/campaigns/coots/questions/{question.pk}/"))
+    assert "void: the annotator is blocked" in page
 
 
 def test_lifting_a_block_brings_everything_back(desk, coots):
