@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.views.i18n import JavaScriptCatalog
 
-# Views in modules with these prefixes are translated, except the API in ENGLISH.
+# Prefixes of modules: views in TRANSLATED are translated, except the API (ENGLISH).
 TRANSLATED = ("annotator.pages.", "allauth.", "django.views.")
 ENGLISH = "annotator.pages.api"
 

@@ -47,7 +47,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("photographs/", home.try_photographs, name="try_photographs"),
     path("next/", home.next_campaign, name="next_campaign"),
     path("join/<str:secret>/", views.join, name="join"),
-    # Before the campaigns' own pages: "label" is a page inside a campaign, not a campaign's name.
+    # The pages on which people label; a campaign's other pages are in labeling.urls.
     path("campaigns/<slug:name>/label/", views.label, name="label"),
     path("campaigns/<slug:name>/label/page/", views.label_page, name="label_page"),
     path("campaigns/<slug:name>/label/answers/", views.label_answers, name="label_answers"),

@@ -51,15 +51,15 @@ def training(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    shown_by = page_of(campaign)
-    page = qualifying.next_gold(person(request), campaign, shown_by.training_size)
+    kind_page = page_of(campaign)
+    page = qualifying.next_gold(person(request), campaign, kind_page.training_size)
     membership.refresh_from_db()
     if not page.seats:
         # Finished or stopped: the labeling page shows the reason.
         return redirect("label", campaign.name)
     seat_page = SeatPage(request, campaign, seats.describe(page.seats, person(request), campaign))
     first, progress = seat_page.seats[0], qualifying.progress(membership)
-    context = shown_by.context(campaign) | {
+    context = kind_page.context(campaign) | {
         "first": first,
         "topic": seat_page.payload["topics"].get(first["topic"]),
         "answer_id": new_id(),
@@ -68,8 +68,8 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
         "begins": not progress.done,
         "training": True,
     }
-    context |= shown_by.training_context(seat_page)
-    return render(request, shown_by.training_template, context)
+    context |= kind_page.training_context(seat_page)
+    return render(request, kind_page.training_template, context)
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
@@ -122,14 +122,14 @@ def _result(
     request: HttpRequest, value: object, row: qualifying.Feedback, seat: Seat, campaign: Campaign
 ) -> Context:
     """Return one answer's result for the page."""
-    shown_by = page_of(campaign)
+    kind_page = page_of(campaign)
     known = row.right is not None
     return vars(row) | {
-        "compared": shown_by.compared(value, row.answer, seat, campaign) if known else None,
+        "compared": kind_page.compared(value, row.answer, seat, campaign) if known else None,
         "topic": seat.question.topic,
         "image": seats.image_url(seat, person(request)),
-        "given": shown_by.words_of(value, campaign),
-        "known": shown_by.words_of(row.answer, campaign) if known else None,
+        "given": kind_page.words_of(value, campaign),
+        "known": kind_page.words_of(row.answer, campaign) if known else None,
     }
 
 

@@ -1,7 +1,7 @@
 """Analysis of a mean over classes: by class, by the scale of objects, by property. No Django.
 
 Source: Russakovsky et al. (2015), §6.3 and Appendix B. Values are accuracies (1 − error) or APs by
-class, higher is better; NaN for a class without a value, which is left out everywhere.
+class, higher is better; NaN for a class without a value, which only PerClass.rows has.
 """
 
 import math

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.boxes.chain import CHECK, DRAW, share_of
+from labeling.boxes.chain import CHECK, DRAW, hash_share
 
 # Grid of the Beta distribution of acceptance rates: mean and strength.
 MEANS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98)
@@ -23,7 +23,7 @@ UNASSISTED_SHARE = 0.1
 
 def is_unassisted(pair: str) -> bool:
     """Return whether this pair is drawn without proposals, as a control group."""
-    return share_of(f"unassisted {pair}") < UNASSISTED_SHARE
+    return hash_share(f"unassisted {pair}") < UNASSISTED_SHARE
 
 
 def least_chance(draw_seconds: float, check_seconds: float, checks: int) -> float:
@@ -70,10 +70,10 @@ class Acceptance:
         chance = self._chances(topic)
         now = self._mean(chance) - self.least
         after = self.weights @ (chance * (self.a + self.good[topic] + 1) / self._counts(topic, 1))
-        # The value of an accepted proposal for later pairs: its rate times what each would save.
+        # The chance of acceptance times what each later pair then saves.
         later = max(0.0, after - self._mean(chance) * self.least)
-        tried = self.shown[topic] or self.shown.sum() >= TRIALS
-        return bool(not tried or now > 0 or now + self.to_come[topic] * later > 0)
+        trial_over = self.shown[topic] or self.shown.sum() >= TRIALS
+        return bool(not trial_over or now > 0 or now + self.to_come[topic] * later > 0)
 
     def learn(self, topic: int, good: bool) -> None:
         chance = self._chances(topic)

@@ -30,7 +30,7 @@ TRUNCATED = "truncated"
 FLAGS = ("group", TRUNCATED, "occluded", "difficult")
 # A reviewer's decision that people should look for more.
 LOOK = "look"
-# Coverage of a pair (LVIS): all instances, none exists, some, unknown.
+# Coverage of a pair (LVIS) besides COMPLETE: no instance exists, some have a box, unknown.
 ABSENT, PARTIAL, UNKNOWN = ("absent", "partial", "unknown")
 Point = tuple[float, float]
 
@@ -148,11 +148,11 @@ def begin(pair: str, rules: BoxRules, proposals: Sequence[Box] = ()) -> Chain:
     """Return the chain of a new pair; proposals are checked in order. pair: its name, whose hash
     decides whether two people look for more.
     """
-    second = share_of(pair) < rules.second_looks
-    return _propose(Chain(proposals=tuple(proposals), second_look=second))
+    second = hash_share(pair) < rules.second_looks
+    return _next_step(Chain(proposals=tuple(proposals), second_look=second))
 
 
-def share_of(pair: str) -> float:
+def hash_share(pair: str) -> float:
     """Return a number in [0, 1) from the hash of the pair's name."""
     return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4]) / 2**32
 
@@ -177,7 +177,7 @@ def _after(chain: Chain, answer: Answer, rules: BoxRules) -> Chain:
     return _after_review(chain, answer)
 
 
-def _propose(chain: Chain) -> Chain:
+def _next_step(chain: Chain) -> Chain:
     """Check the next proposal; without one, draw an instance or look for more."""
     if chain.proposals:
         box, *rest = chain.proposals
@@ -204,11 +204,11 @@ def _after_checks(chain: Chain, answer: CheckedBox, rules: BoxRules) -> Chain:
         chain = replace(chain, boxes=(*chain.boxes, accepted), box=None, flags=())
         chain = replace(chain, attempt=1, rejected=None, found_complete=0)
         if proposed:
-            return _propose(chain)
+            return _next_step(chain)
         missing = chain.missing[1:]
         return replace(chain, step=DRAW if missing else COVER, missing=missing, in_vain=0)
     if proposed:
-        return _propose(chain)
+        return _next_step(chain)
     if chain.attempt >= rules.most_draws:
         return replace(chain, step=REVIEW, box=None, flags=())
     assert chain.box is not None
@@ -222,8 +222,10 @@ def _after_review(chain: Chain, answer: ReviewedPair) -> Chain:
 
     Boxes that were accepted before keep the number of their drawing.
     """
-    stood = {boxed.box: boxed.drawing for boxed in chain.boxes}
-    boxes = tuple(replace(reviewed, drawing=stood.get(reviewed.box)) for reviewed in answer.boxes)
+    drawing_of_box = {boxed.box: boxed.drawing for boxed in chain.boxes}
+    boxes = tuple(
+        replace(reviewed, drawing=drawing_of_box.get(reviewed.box)) for reviewed in answer.boxes
+    )
     chain = replace(
         chain, boxes=boxes, box=None, flags=(), proposals=(), missing=(), rejected=None, attempt=1
     )

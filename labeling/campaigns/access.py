@@ -14,7 +14,7 @@ ANNOTATOR = Membership.Role.ANNOTATOR
 
 
 def campaigns_for(user: User, *roles: str):
-    """Return the campaigns in which this person holds one of these roles; all of them for staff."""
+    """Return campaigns in which this person holds one of these roles; all for an administrator."""
     if user.is_staff:
         return Campaign.objects.all()
     return Campaign.objects.of(user, *roles)
@@ -88,7 +88,8 @@ def check_researches(user: User) -> None:
     """
     if not user.researches_anywhere:
         raise NotAllowed(
-            "This is for researchers of a campaign and for accounts that may open campaigns."
+            "This is for researchers of a campaign, owners of a dataset and accounts that may "
+            "open campaigns."
         )
 
 

@@ -30,7 +30,7 @@ from labeling.near_duplicates.fingerprints import (
     from_bytes,
     to_bytes,
 )
-from labeling.near_duplicates.search import DISTANCE, Growing
+from labeling.near_duplicates.search import DISTANCE, GrowingIndex
 
 # Files whose fingerprints are computed together.
 READ_AHEAD = 64
@@ -63,8 +63,8 @@ class Lookalikes:
                     prints.append(views)
         stacked = np.array(prints, np.uint64).reshape(len(prints), VIEWS)
         owners = np.arange(len(prints))
-        self._wholes = Growing(np.ascontiguousarray(stacked[:, 0]), owners)
-        self._views = Growing(stacked.ravel(), np.repeat(owners, VIEWS))
+        self._wholes = GrowingIndex(np.ascontiguousarray(stacked[:, 0]), owners)
+        self._views = GrowingIndex(stacked.ravel(), np.repeat(owners, VIEWS))
         self._goal = goal.name
 
     def find(self, views: Fingerprint | None) -> Lookalike | None:
@@ -103,13 +103,13 @@ def fingerprints_of(
     images = dataset.images.order_by("pk")
     if names is not None:
         images = images.filter(name__in=names)
-    # Fingerprints of the second edition have fewer views. A plain image has an empty one.
+    # Fingerprints of the second edition have fewer views; that of a plain image is empty.
     sized = images.annotate(stored=Length("fingerprint"))
     missing = Q(fingerprint=None) | Q(stored__gt=0) & ~Q(stored=STORED)
     waiting = list(sized.filter(missing).values_list("pk", "file"))
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _batches(waiting, READ_AHEAD):
-            made = pool.map(_stored, [file for _, file in part])
+            made = pool.map(_fingerprint_of_stored, [file for _, file in part])
             for (pk, _), views in zip(part, made, strict=True):
                 Image.objects.filter(pk=pk).update(fingerprint=to_bytes(views))
                 if watch:
@@ -126,7 +126,7 @@ def known_in(
     """Yield every image file in comparable form; other files go to `refused`. No database."""
     with ThreadPoolExecutor(processors.count()) as pool:
         for part in _batches(files, READ_AHEAD):
-            for entry, seen in zip(part, pool.map(_opened, part), strict=True):
+            for entry, seen in zip(part, pool.map(_fingerprint_or_reason, part), strict=True):
                 if isinstance(entry, Refused) or isinstance(seen, str):
                     why = entry.why if isinstance(entry, Refused) else str(seen)
                     refused.append(Refused(entry.file, why))
@@ -137,7 +137,7 @@ def known_in(
                     watch(1)
 
 
-def _opened(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str:
+def _fingerprint_or_reason(entry: SourceFile | Refused) -> tuple[Fingerprint | None, int] | str:
     """Return the file's fingerprint and pixels, or the reason why it is not an image."""
     if isinstance(entry, Refused):
         return entry.why
@@ -162,7 +162,7 @@ def _fingerprint_and_pixels(content: bytes) -> tuple[Fingerprint | None, int]:
     return fingerprint(image), pixels
 
 
-def _stored(name: str) -> Fingerprint | None:
+def _fingerprint_of_stored(name: str) -> Fingerprint | None:
     field: Any = Image._meta.get_field("file")
     try:
         with field.storage.open(name) as file:

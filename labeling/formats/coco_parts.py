@@ -49,7 +49,7 @@ __all__ = ["read", "write"]
 # This format computes what no part covers, as pixels: a fifth of the work of exact polygons.
 MAKES_REST = True
 # Pixels of the canvas on which parts are rasterized together.
-MAX_LOT_PIXELS = 500_000
+MAX_BATCH_PIXELS = 500_000
 
 
 def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
@@ -71,8 +71,8 @@ def write(scenes: Scenes, folder: Path, release_info: ExportContext) -> None:
                 writer.add(parted, photo, number)
         file.write('\n], "annotations": [')
         kept.seek(0)
-        while part := kept.read(1 << 16):
-            file.write(part)
+        while chunk := kept.read(1 << 16):
+            file.write(chunk)
         file.write('\n], "categories": ')
         json.dump(writer.named_categories(), file, ensure_ascii=False)
         file.write("}\n")
@@ -211,12 +211,12 @@ def _rasters(
 ) -> tuple[list[Placed], list[Segmentation]]:
     """Return the mask and the segmentation of every region."""
     rasters: dict[int, tuple[Placed, Segmentation]] = {}
-    for lot in _canvas_batches(regions):
-        canvas = Canvas([regions[at] for at in lot], size)
+    for batch in _canvas_batches(regions):
+        canvas = Canvas([regions[at] for at in batch], size)
         masks = canvas.masks()
         # Regions with holes need run lengths.
-        edges = [None] * len(lot) if _has_hole(regions[lot[0]]) else canvas.rings()
-        for at, mask, ring in zip(lot, masks, edges, strict=True):
+        edges = [None] * len(batch) if _has_hole(regions[batch[0]]) else canvas.rings()
+        for at, mask, ring in zip(batch, masks, edges, strict=True):
             rasters[at] = mask, _segmentation(mask, ring, size)
     rows = [rasters[at] for at in range(len(regions))]
     return [mask for mask, _ in rows], [segmentation for _, segmentation in rows]
@@ -227,22 +227,22 @@ def _has_hole(region: Polygons) -> bool:
 
 
 def _canvas_batches(regions: list[Polygons]) -> Iterator[list[int]]:
-    """Yield the indices of regions in lots that fit on a canvas of a cache-friendly size.
+    """Yield the indices of regions in batches that fit on a canvas of a cache-friendly size.
 
     Regions with holes are separate.
     """
     order = sorted(range(len(regions)), key=lambda at: _has_hole(regions[at]))
     for _, together in groupby(order, key=lambda at: _has_hole(regions[at])):
-        lot: list[int] = []
+        batch: list[int] = []
         wide = high = 0
         for at in together:
             x0, y0, x1, y1 = box_of(regions[at])
-            if lot and (wide + x1 - x0) * max(high, y1 - y0) > MAX_LOT_PIXELS:
-                yield lot
-                lot, wide, high = [], 0, 0
-            lot.append(at)
+            if batch and (wide + x1 - x0) * max(high, y1 - y0) > MAX_BATCH_PIXELS:
+                yield batch
+                batch, wide, high = [], 0, 0
+            batch.append(at)
             wide, high = wide + x1 - x0, max(high, y1 - y0)
-        yield lot
+        yield batch
 
 
 def _whole(

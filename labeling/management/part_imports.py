@@ -18,7 +18,7 @@ from labeling.plurals import count_of
 from labeling.vocabulary import reading
 
 SHIPPED = "shipped"
-# Limit of faults on stderr; the result has all.
+# Limit of faults on stderr; the result lists more and counts all.
 WARNED = 20
 
 
@@ -45,17 +45,19 @@ def import_parts(
     Raises BadInput for a faulty input, and if nothing was imported.
     """
     if options.vocabulary:
-        _take(dataset, options.vocabulary)
+        _add_vocabulary(dataset, options.vocabulary)
     how = part_imports.ImportOptions(options.source, CAP, options.repair)
     report = PartImportReport()
     with command.progress(None, "object", "objects") as bar:
 
-        def keep(report: PartImportReport) -> None:
+        def show_progress(report: PartImportReport) -> None:
             bar.update(report.read - bar.n)
 
         try:
             version = vocabulary_store.in_force(dataset)
-            part_imports.PartImport(dataset, version, how, report, keep).read(path, format_name)
+            part_imports.PartImport(dataset, version, how, report, show_progress).read(
+                path, format_name
+            )
         except Refusal as refusal:
             cure = "or give --vocabulary shipped" if refusal.code == "no_vocabulary" else None
             raise BadInput(refusal.message.rstrip("."), file=path, cure=cure) from None
@@ -82,7 +84,7 @@ def import_parts(
     return report.content()
 
 
-def _take(dataset: Dataset, name: str) -> None:
+def _add_vocabulary(dataset: Dataset, name: str) -> None:
     """Make the named vocabulary the latest of the dataset. Raises BadInput."""
     vocabulary = reading.shipped() if name == SHIPPED else reading.read(name)
     with refusals(name):
@@ -97,4 +99,4 @@ def _warnings(report: PartImportReport) -> Iterator[str]:
     yield from map(skipped_sentence, report.skipped)
     yield from report.mended[:WARNED]
     if report.mended_count > WARNED:
-        yield f"and {report.mended_count - WARNED:,} more were mended or passed over"
+        yield f"and {report.mended_count - WARNED:,} more were mended or ignored"

@@ -91,7 +91,7 @@ def _near_duplicates(
     ):
         near[worse].append((bits, better))
     removed: dict[int, tuple[int, int]] = {}
-    # Best first: whether the better image of a pair is kept is decided before the worse one.
+    # Best first: when an image's turn comes, all better images are kept or removed already.
     for worse in sorted(near):
         if images[candidates[worse]].origin:
             continue
@@ -103,13 +103,13 @@ def _near_duplicates(
 
 
 def _final(removed: dict[int, Removed], index: int, images: Sequence[KnownImage]) -> Removed:
-    """Return the image's row. If its kept image is removed too, name the one kept for that."""
+    """Return the image's row. If the image kept for it is removed too, name the final one."""
     row = removed[index]
-    row_of_copy = removed.get(row.kept)
-    if row_of_copy is None:
+    row_of_kept = removed.get(row.kept)
+    if row_of_kept is None:
         return row
-    why = _why(images[row_of_copy.kept], images[index])
-    return Removed(index, row_of_copy.kept, row_of_copy.distance, why)
+    why = _why(images[row_of_kept.kept], images[index])
+    return Removed(index, row_of_kept.kept, row_of_kept.distance, why)
 
 
 def _rank(image: KnownImage, index: int) -> tuple[bool, int, int, int]:

@@ -86,7 +86,7 @@ class Buckets:
 
 
 @dataclass
-class Growing:
+class GrowingIndex:
     """A growing index of hashes with owners; the newest hashes are searched linearly.
 
     owners: any number per hash.

@@ -1,4 +1,4 @@
-"""Counting everybody again after gold was corrected, including the people it stopped.
+"""Grading everybody again after gold was corrected, including people who were stopped by it.
 
 This lets nobody in: `wrongly_stopped` lists people whom the campaign's rules stopped and would
 not stop with the current gold, and a researcher decides. docs/explanation/quality.md, Gold.
@@ -59,11 +59,11 @@ def _recount(campaign: Campaign, membership: Membership) -> None:
 def _test_again(membership: Membership) -> dict[str, object]:
     since = {membership.user_id: membership.working_since}
     rights = gold_results.rights(membership.campaign, list(since), since)
-    passed = rights.get(membership.user_id, [])
-    needed = policies.for_campaign(membership.campaign)["test_pass"] * len(passed)
-    if not passed or sum(passed) < needed - 1e-9:
+    grades = rights.get(membership.user_id, [])
+    needed = policies.for_campaign(membership.campaign)["test_pass"] * len(grades)
+    if not grades or sum(grades) < needed - 1e-9:
         return {}
-    return {"freed": f"Right on {sum(passed)} of {len(passed)} questions of the test."}
+    return {"freed": f"Right on {sum(grades)} of {len(grades)} questions of the test."}
 
 
 def _measure_again(membership: Membership) -> dict[str, object] | None:
@@ -71,6 +71,7 @@ def _measure_again(membership: Membership) -> dict[str, object] | None:
     stop them.
     """
     campaign, kept = membership.campaign, membership.standing
+    # The signal "test" is the sequential test on gold during work.
     by_gold = {"test"} & {row["signal"] for row in kept.get("reasons", [])}
     if not by_gold and "freed" not in kept:
         return None

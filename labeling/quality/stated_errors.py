@@ -26,7 +26,7 @@ from labeling.models import Audit, Campaign, Question, Settlement
 SAMPLE = 4_000
 # How many more known answers a page proposes, and the normal quantile of a 90 % interval.
 PROPOSED, Z90 = 60, 1.645
-SETTLED = ("value", "probability", "answers")
+SETTLEMENT_FIELDS = ("value", "probability", "answers")
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,16 @@ class MeasuredError:
 
 
 def is_measurable(campaign: Campaign) -> bool:
-    """Return whether answers are words; box_audit.py measures the errors of boxes."""
+    """Return whether answers are neither drawn nor about drawn boxes, whose errors box_audit.py
+    measures.
+    """
     kind = KINDS[campaign.kind]
     return not kind.drawn and kind.asks != CHAINS
 
 
 def measure(campaign: Campaign) -> MeasuredError | None:
-    """Return the stated error of the campaign's settled labels; None for drawings. Two queries,
-    two more where many questions are settled, and a constant number where gold was drawn.
+    """Return the stated error of the campaign's settled labels; None for drawings. Two queries;
+    two more if many questions are settled, and a constant number more if gold was drawn.
     """
     if not is_measurable(campaign):
         return None
@@ -160,7 +162,9 @@ def _evidence(campaign: Campaign, by_majority: bool) -> tuple[Evidence | None, i
         Audit.objects.measuring()
         .filter(campaign=campaign)
         .order_by("pk")
-        .values_list("question", "for_gold", "value", *(f"settlement__{name}" for name in SETTLED))
+        .values_list(
+            "question", "for_gold", "value", *(f"settlement__{name}" for name in SETTLEMENT_FIELDS)
+        )
     )
     latest = {question: row for question, *row in rows if kind.vote(row[1]) is not None}
     crowd = _crowd_labels(campaign, [pk for pk, row in latest.items() if row[0] and row[4] is None])

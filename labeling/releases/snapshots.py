@@ -74,11 +74,11 @@ class SnapshotContext(NamedTuple):
     kind: str
     graph: int | None
     categories: dict[str, Any]
-    # Fingerprint of the given objects, which chunks read.
+    # Fingerprint of the imported objects, which the lines of each chunk depend on.
     known_parts: dict[str, Any]
     # For boxes only: it has the error figures of people who draw.
     calibration: int | None
-    # The error model of labels that are words: its coefficients a, b and c, and whether the
+    # The error model of labels other than drawings: its coefficients a, b and c, and whether the
     # majority decides. None if the error was not measured.
     error: tuple[tuple[float, float, float], bool] | None = None
 

@@ -1,4 +1,4 @@
-"""Classes of candidates for pages, files and the API, as of the last check."""
+"""The classes whose candidates a campaign verifies, as of the last check: for pages, files, API."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SORTS = {
     "yes": ("fewest images first", (F("yes").asc(), F("topic__name").asc())),
     "cost": ("most expensive first", (F("cost").desc(), F("topic__name").asc())),
 }
-# Possible floors of a page's pictures; the last is the full range.
+# Possible lower ends of a page's charts of precision; the last shows the full range.
 FLOORS = (0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0.0)
 COLUMNS = (
     "class",
@@ -49,7 +49,7 @@ COLUMNS = (
 class Summary:
     """All classes together.
 
-    audited, wrong: of their yes. share: of audited labels that were right, with its interval
+    audited, wrong: of the labels yes. share: of audited labels that were right, with its interval
     (Clopper and Pearson). by_table: expected by the vote tables. looked_at: None before the first
     check. without_table: number of classes without a table of their own.
     """

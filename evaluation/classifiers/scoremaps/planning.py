@@ -19,8 +19,8 @@ class ScoremapPlan:
 
     labels: the class index of each image, or None for the predicted class. grid: the size of CAM's
     map, reached by lowering strides; None: the network's own. baseline: of integrated gradients, a
-    black image or prepared zeros. side: of the written maps, resized by `resize`; "none" leaves
-    them unchanged.
+    black image or zeros as the network's input. side: of the written maps, resized by `resize`;
+    "none" leaves them unchanged.
     """
 
     classifier: Classifier
@@ -56,7 +56,9 @@ def read_classes(source: str) -> list[str]:
             raise BadInput(f"{source} classes, expected 1 to {MAX_CLASSES:,}", cure="count them")
         return list(map(str, range(int(source))))
     path = Path(source)
-    require_file(path, "list a class a line for each output, or give how many there are")
+    require_file(
+        path, "write the class of each output on its own line, or give the number of classes"
+    )
     first: dict[str, int] = {}
     for line, text in enumerate(text_lines(path), 1):
         name = text.strip()
@@ -81,6 +83,6 @@ def outputs_of(labels: Mapping[str, str], classes: Sequence[str], file: Path) ->
             raise BadInput(
                 f"{name} is of the class {label!r}, none of the {len(classes):,} in --classes",
                 file=file,
-                cure="write classes there as they are here, or give --target predicted",
+                cure="use the names of --classes in this file, or give --target predicted",
             )
     return {name: at[label] for name, label in labels.items()}

@@ -37,17 +37,17 @@ class PaperFinding(Record):
     high: float | None
     n: str
     least: float
-    appeared: bool | None
+    reproduced: bool | None
 
     @property
     def verdict(self) -> str:
-        if self.appeared is None:
+        if self.reproduced is None:
             return "not measured"
-        words = "reproduced" if self.appeared else "not reproduced"
+        words = "reproduced" if self.reproduced else "not reproduced"
         if self.low is None or self.high is None:
             return f"{words}; no interval"
-        is_open = self.low <= self.least < self.high
-        return f"{words}; the interval includes {self.least:g}" if is_open else words
+        includes_least = self.low <= self.least < self.high
+        return f"{words}; the interval includes {self.least:g}" if includes_least else words
 
 
 def findings(content: StudyContent) -> list[PaperFinding]:
@@ -118,5 +118,5 @@ def _finding(
         high=interval[1],
         n=n,
         least=least,
-        appeared=value > least if is_number else None,
+        reproduced=value > least if is_number else None,
     )

@@ -24,7 +24,7 @@ DATASET = "dataset:"
 
 @dataclass
 class ComparedImages:
-    """The images that `near` compares. files: those to deduplicate, the first of `known`."""
+    """The images that `near` compares. files: those to deduplicate; `known` begins with them."""
 
     known: list[KnownImage] = field(default_factory=list)
     files: list[SourceFile] = field(default_factory=list)
@@ -69,7 +69,8 @@ class NearImageOptions:
         metavar="BITS",
     )
     out: Path | None = option(
-        "kept images, for images add: wnid,image,query rows for candidates, else file rows",
+        "kept images as a manifest for `images add`: wnid,image,query rows for candidates, else "
+        "file rows",
         metavar="KEPT.csv",
     )
     pairs: Path | None = option("removed images: image,kept,of,distance,why", metavar="PAIRS.csv")
@@ -88,11 +89,11 @@ class Command(ContractCommand):
     @verb("add images; duplicates by content are reported and not added twice")
     def add(self, options: AddImageOptions) -> Result:
         path = options.path
-        goal = _dataset(options.dataset, options.create)
+        dataset = _dataset(options.dataset, options.create)
         others = [_dataset(name, None) for name in dict.fromkeys(options.against)]
         with self.progress(None, "image", "images") as bar, refusals(path):
             report = images.add_path(
-                goal,
+                dataset,
                 path,
                 licence=options.licence,
                 source=options.source,
@@ -105,9 +106,9 @@ class Command(ContractCommand):
     @verb("list near-duplicates and the images to remove")
     def near(self, options: NearImageOptions) -> Result:
         path, out, pairs, distance = options.path, options.out, options.pairs, options.distance
-        for goal in (out, pairs):
-            if goal is not None:
-                refuse_input(goal, [Path(path)])
+        for output in (out, pairs):
+            if output is not None:
+                refuse_input(output, [Path(path)])
         compared = ComparedImages()
         with self.progress(None, "image", "images") as bar, ExitStack() as opened:
             for source, known in _files(path, "", compared.refused, bar.update, opened):
@@ -116,13 +117,13 @@ class Command(ContractCommand):
             for text in options.against:
                 _add_other(compared, text, bar.update, opened)
         rows = choosing.choose(compared.known, distance)
-        known_names = list(choosing.with_names(compared.known, rows))
+        removed_rows = list(choosing.with_names(compared.known, rows))
         if pairs is not None:
             with atomic_write(pairs) as file:
                 writer = csv.DictWriter(file, ("image", "kept", "of", "distance", "why"))
                 writer.writeheader()
                 writer.writerows(
-                    {key: safe_cell(str(cell)) for key, cell in row.items()} for row in known_names
+                    {key: safe_cell(str(cell)) for key, cell in row.items()} for row in removed_rows
                 )
         if out is not None:
             with atomic_write(out) as file:
@@ -135,13 +136,13 @@ class Command(ContractCommand):
             "refused": [{"file": row.file, "why": row.why} for row in compared.refused],
             "distance": distance,
             "kept": count - len(rows),
-            "removed": known_names,
+            "removed": removed_rows,
         }
 
     @verb("write the queries that returned each image of a dataset")
     def candidates(self, options: CandidateOptions) -> Result:
-        goal = _dataset(options.dataset, None)
-        rows = list(candidates.rows(goal, options.scenes))
+        dataset = _dataset(options.dataset, None)
+        rows = list(candidates.rows(dataset, options.scenes))
         with atomic_write(options.out) as file:
             file.writelines(candidates.lines(rows))
         return {
@@ -179,7 +180,7 @@ def _add_other(
     if path.startswith(DATASET):
         other_dataset = _dataset(path.removeprefix(DATASET), None)
         compared.known += [
-            KnownImage(image, seen, origin=name) for image, seen in fingerprints_of(other_dataset)
+            KnownImage(image, views, origin=name) for image, views in fingerprints_of(other_dataset)
         ]
     else:
         files = _files(path, name, compared.refused, watch, opened)

@@ -29,7 +29,9 @@ class VerificationSerializer(serializers.ModelSerializer):
         allow_null=True, help_text="Lower end of the precision's 95 % interval."
     )
     high = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(help_text="Why the class is stopped: precision, money or hand.")
+    reason = serializers.CharField(
+        help_text="Why the class is stopped: precision (reached), money (spent) or by hand."
+    )
     waived = serializers.CharField(
         help_text="The stop rule that was waived when the class was resumed."
     )

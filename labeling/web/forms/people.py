@@ -67,7 +67,7 @@ class ReplyForm(WordedForm):
 
 
 class QuotasForm(WordedForm):
-    """The number of images of each topic that a member shall answer; empty means no quota."""
+    """The highest number of images of each topic that a member is asked about; empty or 0: none."""
 
     def __init__(self, rows: Iterable[quotas.TopicQuota], *args: Any, **kwargs: Any) -> None:
         """rows: from quotas.for_member."""

@@ -151,10 +151,10 @@ def _gold(
         rows=gold_page.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
-        freed=recounting.wrongly_stopped(campaign),
+        wrongly_stopped=recounting.wrongly_stopped(campaign),
         shortage=qualifying.shortage(campaign),
         conflicts=conflicts(campaign),
-        without=missing_gold(campaign),
+        missing_gold=missing_gold(campaign),
     )
 
 
@@ -235,8 +235,8 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
         message = "Annotators see the example on their next page."
         return done(request, message, "topic", campaign.name, topic.pk)
 
-    words = TopicForm(initial=_words(topic))
-    return respond_if_valid(form, add) or _topic_page(request, campaign, topic, words, form)
+    topic_form = TopicForm(initial=_words(topic))
+    return respond_if_valid(form, add) or _topic_page(request, campaign, topic, topic_form, form)
 
 
 @require_POST

@@ -334,7 +334,7 @@ def _people(
         many=many or InvitationsForm(auto_id="many_%s", user=request.user),
         link=link,
         made=made,
-        freed=recounting.wrongly_stopped(campaign),
+        wrongly_stopped=recounting.wrongly_stopped(campaign),
         members=progress.annotators(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),

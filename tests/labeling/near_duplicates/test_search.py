@@ -85,7 +85,7 @@ def test_the_compiled_loop_finds_what_its_plain_twin_does():
 def test_hashes_that_come_later_are_found_whether_sorted_or_not(monkeypatch):
     monkeypatch.setattr(search, "TAIL", 5)
     hashes = np.random.default_rng(3).integers(0, 2**64, 23, dtype=np.uint64)
-    growing = search.Growing(hashes[:3], np.arange(3))
+    growing = search.GrowingIndex(hashes[:3], np.arange(3))
     for owner, own_hash in enumerate(hashes[3:], 3):
         growing.add([own_hash], owner)
 
@@ -99,4 +99,4 @@ def test_nothing_is_like_nothing():
     hits = search.pairs(np.zeros((0, VIEWS), np.uint64))
 
     assert len(hits.query) == 0
-    assert search.Growing().nearest(np.zeros(1, np.uint64), 6) is None
+    assert search.GrowingIndex().nearest(np.zeros(1, np.uint64), 6) is None

@@ -52,7 +52,8 @@ class KindCurves(Record):
 
 @dataclass(kw_only=True)
 class ScoredColumn(Record):
-    """Scores by the newest truth, on the opening's images or on all. images: their number.
+    """Scores by the newest truth, on the images of the opening truth or on all. images: their
+    number.
 
     Submissions that do not cover the images are missing.
     """
@@ -66,7 +67,7 @@ class TruthEffect(Record):
     """What the newest truth changes for a submission.
 
     version: the truth that it was checked against. images: number of images of the newest truth
-    that it covers. ignored: covered images that the newest truth lacks. outcomes_changed: number of
+    that it covers. ignored: its images that the newest truth lacks. outcomes_changed: number of
     images with another outcome; changed_images has the first of them. ranks: by the opening truth,
     by the newest on the opening's images, by the newest on all; None without a rank. difference:
     newest − opening on the images of both, with a paired interval; unknown for detection.
@@ -101,10 +102,10 @@ class NewestTruth(Record):
 class LabeledResult(Record):
     """The result of a run: by the opening truth, and by the newest if there is a later one.
 
-    comparison: of several submissions; None for wsol. objects: of true boxes. device, versions: see
-    devices.with_device; older results lack them. label_sets: every version with the submissions'
-    scores, if a review of mistakes was applied. truth_versions: the opening and the newest; older
-    results lack them. curves (by submission) and class_names are not stored;
+    comparison: of several submissions; None for wsol. objects: the difficulty of the true boxes.
+    device, versions: see devices.with_device; older results lack them. label_sets: every version
+    with the submissions' scores, if a review of mistakes was applied. truth_versions: the opening
+    and the newest; older results lack them. curves (by submission) and class_names are not stored;
     LabeledPages.result_of adds them.
     """
 
@@ -131,13 +132,15 @@ class LabeledResult(Record):
         rows = [{"attempts": 1} | row for row in value["submissions"]]
         early: dict[str, object] = {"comparison": None, "objects": None, "notes": []}
         result = super().from_json({**early, **value, "submissions": rows})
-        result._read(result.submissions, rows)
+        result._restore_results(result.submissions, rows)
         if result.newest is not None:
             for name in ("opening_images", "all_images"):
                 stored = value["newest"][name]["submissions"]
-                result._read(getattr(result.newest, name).submissions, stored)
+                result._restore_results(getattr(result.newest, name).submissions, stored)
         return result
 
-    def _read(self, scored: list[ScoredSubmission], rows: list[Mapping[str, Any]]) -> None:
+    def _restore_results(
+        self, scored: list[ScoredSubmission], rows: list[Mapping[str, Any]]
+    ) -> None:
         for submission, stored in zip(scored, rows, strict=True):
             submission.result = RESULTS[self.kind].from_json(stored["result"])

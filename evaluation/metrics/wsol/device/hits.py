@@ -1,4 +1,4 @@
-"""Thresholds at which the boxes of rows are right: IoUs with true boxes in float64.
+"""Thresholds at which boxes are right, by their IoUs with the true boxes in float64.
 
 The same arithmetic as _best of kernels_boxes, with torch. Import this only inside functions.
 """
@@ -68,8 +68,9 @@ class TrueBoxBatch:
         return least, most / torch.full_like(most, ratio)
 
     def ious(self, edges: Tensor, owner: Tensor) -> Tensor:
-        """Return (N,) the highest IoU of each box of (4, N) float64 with the true ones of its map,
-        (N,).
+        """Return (N,) the highest IoU of each box with the true boxes of its map.
+
+        edges: (4, N) float64. owner: (N,) the map of each box.
         """
         x0, y0, x1, y1 = edges
         extra, best = self.extra, torch.zeros_like(x0)
@@ -89,7 +90,8 @@ class TrueBoxBatch:
 def largest(
     rank: Tensor, tie: Tensor, boxes: ThresholdBoxes, right: Tensor, shape: torch.Size
 ) -> Tensor:
-    """Return (B, T) bool: `right` of the box with the highest rank, in a tie the highest tie.
+    """Return (B, T) bool: whether the box with the highest rank is right; of equal ranks, the box
+    with the highest `tie`.
 
     rank, tie: (M,) int64 below 2^30 and 2^32, of the first M boxes. shape: (B, D, T).
     """

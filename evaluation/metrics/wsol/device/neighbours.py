@@ -1,9 +1,9 @@
 """The pointers by which every pixel finds the peak of its set. Import this only inside functions.
 
-A set at level ℓ is a component of levels ≥ ℓ. Pixels are taken by falling level, and by rows within
-one, as in rings: a pixel's ring says which of its eight neighbours come before it, and
-indexes the tables JOINS (8 neighbours) or HOLES (4). Most pixels join one set and need one pointer,
-to the first neighbour of that set. Pixels that join none are peaks; few join several.
+A set at level ℓ is a component of levels ≥ ℓ. Pixels are taken by falling level, and row by
+row within a level, as in rings.py: a pixel's ring says which of its eight neighbours come before
+it, and indexes the tables JOINS (8 neighbours) or HOLES (4). Most pixels join one set and need one
+pointer, to the first neighbour of that set. Pixels that join none are peaks; few join several.
 """
 
 from typing import NamedTuple
@@ -24,8 +24,8 @@ class Pointers(NamedTuple):
 
     flat: (P,) int32 levels. size: high · wide, the positions of a map. wide: of a framed map.
     pixels: (P,) bool, whether it belongs to a set: no frame and no level 0. ring: (P,) uint8. kind:
-    (P,) int32, JOINS or HOLES of the ring. peak: (P,) int32, the position of the peak that each
-    pixel leads to, on a path that never falls. peaks: (R,) int64 positions in order.
+    (P,) int32, the ring's entry in the table JOINS or HOLES. peak: (P,) int32, the position of the
+    peak that each pixel leads to, on a path that never falls. peaks: (R,) int64 positions in order.
     """
 
     flat: Tensor
