@@ -1,13 +1,15 @@
 """Uploads in parts: after a broken connection only the rest is sent.
 
 An upload belongs to a person and is named by the SHA-256 of the whole file. Each part is a file
-that is named by its offset, so every machine of a site can take the next part, without locks. The
-upload is removed once a request used it, or after UPLOAD_LIFETIME.
+of its own, whose name ends with its offset, so every machine of a site can take the next part,
+without locks. Parts that two requests stored at once may overlap. The upload is removed once a
+request used it, or after UPLOAD_LIFETIME.
 """
 
 import hashlib
 import json
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -48,24 +50,23 @@ class PartialUpload:
 
     def offset(self) -> int:
         """Return the number of bytes received without a gap."""
-        return sum(self._parts().values())
+        return sum(part.bytes - skipped for part, skipped in self._parts())
 
     def append(self, offset: int, content: IO[bytes]) -> None:
         """Store bytes at the offset, synced. Raises Conflict if the upload ends elsewhere."""
-        parts = self._parts()
-        if len(parts) >= MAX_PARTS:
+        if len(self._parts()) >= MAX_PARTS:
             self.remove()
             raise Refusal(f"The upload had {MAX_PARTS:,} parts. Send it again in larger parts.")
         self._check(offset)
         self.make_room()
-        with _writing(self._name(str(offset))) as file:
+        with _writing(self._name(f"{secrets.token_hex(8)}.{offset}")) as file:
             left = self.size - offset
             while chunk := content.read(_CHUNK_BYTES):
                 left -= len(chunk)
                 if left < 0:
                     raise TooLarge(f"The upload has more than its {self.size:,} bytes.")
                 file.write(chunk)
-            # Another request may have stored this part in the meantime.
+            # Another request may have stored this part already.
             self._check(offset)
 
     def whole(self) -> TemporaryUploadedFile:
@@ -103,9 +104,10 @@ class PartialUpload:
     def _join(self, file: TemporaryUploadedFile) -> None:
         """Join the parts in this file. Raises Refusal unless they are the announced bytes."""
         digest = hashlib.sha256()
-        for offset in self._parts():
-            with storages["data"].open(self._name(str(offset))) as part:
-                for chunk in part.chunks(_CHUNK_BYTES):
+        for row, skipped in self._parts():
+            with storages["data"].open(row.name) as part:
+                part.seek(skipped)
+                while chunk := part.read(_CHUNK_BYTES):
                     digest.update(chunk)
                     file.write(chunk)
         file.flush()
@@ -122,15 +124,17 @@ class PartialUpload:
                 field="Upload-Offset",
             )
 
-    def _parts(self) -> dict[int, int]:
-        """Return the bytes of each part by its offset, up to the first gap."""
-        rows = _files(self.user.pk)[self.sha256]
-        sizes = {row.name.rpartition(".")[2]: row.bytes for row in rows}
-        parts: dict[int, int] = {}
-        end = 0
-        while size := sizes.get(str(end)):
-            parts[end] = size
-            end += size
+    def _parts(self) -> list[tuple[StoredFile, int]]:
+        """Return the parts up to the first gap, each with the number of its first bytes that
+        earlier parts have.
+        """
+        stored = {row: row.name.rpartition(".")[2] for row in _files(self.user.pk)[self.sha256]}
+        offsets = {row: int(suffix) for row, suffix in stored.items() if suffix.isdecimal()}
+        parts, end = [], 0
+        for row, offset in sorted(offsets.items(), key=lambda item: (item[1], -item[0].bytes)):
+            if offset <= end < offset + row.bytes:
+                parts.append((row, end - offset))
+                end = offset + row.bytes
         return parts
 
     def _name(self, suffix: str) -> str:

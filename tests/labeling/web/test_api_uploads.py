@@ -157,6 +157,38 @@ def test_of_concurrent_parts_at_an_offset_the_first_counts(alice, client, folder
     assert len(names_in(folder)) == 2, "nothing of the later part is left"
 
 
+@pytest.mark.parametrize(("earlier", "later"), [(9, 3), (3, 9), (9, 9)])
+def test_parts_stored_at_once_lose_no_byte(alice, client, monkeypatch, earlier, later):
+    """A line breaks within a part, and the site stores what arrived after the part sent again."""
+    begun(client)
+    upload = partial_uploads.find(alice, sha256_of(CONTENT))
+    check, checks = partial_uploads.PartialUpload._check, []
+
+    def check_and_wait(self, offset: int) -> None:
+        check(self, offset)
+        checks.append(offset)
+        if len(checks) == 2:
+            upload.append(0, io.BytesIO(CONTENT[:earlier]))
+
+    monkeypatch.setattr(partial_uploads.PartialUpload, "_check", check_and_wait)
+    upload.append(0, io.BytesIO(CONTENT[:later]))
+    assert upload.offset() == 9
+
+    upload.append(9, io.BytesIO(CONTENT[9:]))
+
+    with upload.whole() as whole:
+        assert whole.read() == CONTENT
+
+
+def test_a_part_of_an_earlier_version_of_the_site_counts(alice, client, folder):
+    address = begun(client)["Location"]
+    (folder / f"{sha256_of(CONTENT)}.0").write_bytes(CONTENT[:4])
+
+    assert patched(client, address, 4, CONTENT[4:]).status_code == 204
+    with partial_uploads.find(alice, sha256_of(CONTENT)).whole() as whole:
+        assert whole.read() == CONTENT
+
+
 def test_many_threads_write_one_file(alice):
     """Whoever loses is refused; the file is whole all the same."""
     content = os.urandom(50_000)
@@ -210,10 +242,14 @@ def test_a_file_with_another_hash_is_removed(client, dataset, folder):
     assert names_in(folder) == []
 
 
-def test_of_two_requests_with_one_upload_the_later_is_refused(client, dataset, folder, monkeypatch):
+def test_of_two_requests_with_one_upload_the_later_is_refused(
+    alice, client, dataset, folder, monkeypatch
+):
     upload = uploaded(client)
-    monkeypatch.setattr(partial_uploads.PartialUpload, "_parts", lambda _: {0: len(CONTENT)})
-    (folder / f"{upload}.0").unlink()
+    parts = partial_uploads.find(alice, upload)._parts()
+    monkeypatch.setattr(partial_uploads.PartialUpload, "_parts", lambda _: parts)
+    [part] = folder.glob("*.0")
+    part.unlink()
 
     refused = import_labels(client, dataset, upload)
 
@@ -297,8 +333,8 @@ def test_a_person_keeps_no_more_than_twice_the_largest_file(alice, client, folde
         content = bytes([number]) * 900
         addresses.append(begun(client, content)["Location"])
         patched(client, addresses[-1], 0, content[:800])
-        os.utime(folder / f"{sha256_of(content)}.0", (number, number))
-        os.utime(folder / f"{sha256_of(content)}.json", (number, number))
+        for path in folder.glob(f"{sha256_of(content)}.*"):
+            os.utime(path, (number, number))
 
     assert [client.get(address).status_code for address in addresses] == [404, 200, 200]
     assert sum(path.stat().st_size for path in folder.glob("*.0")) <= 2000
@@ -319,7 +355,7 @@ def test_unfinished_uploads_are_removed_at_night(client, folder):
     patched(client, fresh, 0, b"f")
     long_ago = (partial_uploads.UPLOAD_LIFETIME + timedelta(hours=1)).total_seconds()
     for path in folder.iterdir():
-        if not path.name.startswith(f"{sha256_of(b'fresh')}.0"):
+        if not (path.name.startswith(sha256_of(b"fresh")) and path.name.endswith(".0")):
             written = path.stat().st_mtime - long_ago
             os.utime(path, (written, written))
 
