@@ -185,7 +185,7 @@ BUDGETS = {
     "benchmarks": 3_985,
     "clients": 330,
     "deploy": 828,
-    "docs": 5_509,
+    "docs": 5_403,
     "evaluation": 809,
     "evaluation/benchmarks": 13_475,
     "evaluation/classifiers": 2_266,
