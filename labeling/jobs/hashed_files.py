@@ -1,14 +1,15 @@
 """Files kept under their SHA-256: below the data folder, and in the shared store."""
 
-import os
-import shutil
+import hashlib
 from pathlib import Path
 
 from django.conf import settings
 
 from labeling.disk_full import converting_disk_full
-from labeling.files import BadInput, file_sha256
+from labeling.files import BadInput, atomic_write
 from labeling.jobs import shared_files
+
+CHUNK_BYTES = 1024 * 1024
 
 
 def keep(path: Path, name: str, digest: str) -> None:
@@ -20,12 +21,13 @@ def keep(path: Path, name: str, digest: str) -> None:
     goal.parent.mkdir(parents=True, exist_ok=True)
     with converting_disk_full():
         if not goal.is_file():
-            part = goal.with_suffix(".part")
-            shutil.copyfile(path, part)
-            if file_sha256(part) != digest:
-                part.unlink()
-                raise BadInput("changed while it was copied", file=path, cure="name it again")
-            os.replace(part, goal)
+            with atomic_write(goal, "wb") as copy, path.open("rb") as file:
+                written = hashlib.sha256()
+                while chunk := file.read(CHUNK_BYTES):
+                    written.update(chunk)
+                    copy.write(chunk)
+                if written.hexdigest() != digest:
+                    raise BadInput("changed while it was copied", file=path, cure="name it again")
         shared_files.put(goal, name)
 
 

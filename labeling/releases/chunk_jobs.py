@@ -5,9 +5,7 @@ digest, so a freeze that was killed continues with the chunks written before.
 """
 
 import logging
-import os
 import re
-import secrets
 import shutil
 import tempfile
 import time
@@ -19,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from django.core.files import File
-from django.core.files.storage import FileSystemStorage, storages
+from django.core.files.storage import storages
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -204,14 +202,8 @@ def _fetch(digest: str, name: str, goal: Path) -> None:
 
 
 def _put(digest: str, name: str, path: Path) -> None:
-    """Store the file atomically."""
-    storage, goal = storages["data"], f"{FOLDER}/{digest}/{name}"
     with open(path, "rb") as content:
-        if not isinstance(storage, FileSystemStorage):
-            storage.save(goal, File(content))
-            return
-        unfinished = storage.save(f"{goal}.{secrets.token_hex(8)}.part", File(content))
-        os.replace(storage.path(unfinished), storage.path(goal))
+        storages["data"].save(f"{FOLDER}/{digest}/{name}", File(content))
 
 
 def _files(digest: str) -> list[str]:

@@ -1,14 +1,18 @@
 """Folders out of the object store are unpacked below their goal, or not at all."""
 
+import errno
+import hashlib
 import io
 import tarfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage, storages
 
 from labeling.errors import StoreFault
-from labeling.jobs import shared_files
+from labeling.jobs import hashed_files, shared_files
 
 
 def packed(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
@@ -64,3 +68,45 @@ def test_folders_come_back_without_the_rights_of_strangers(store, tmp_path):
 
     assert (tmp_path / "goal/first.txt").is_file()
     assert (tmp_path / "goal/a/b.txt").stat().st_mode & 0o7777 == 0o640
+
+
+def test_a_file_of_the_data_folder_is_seen_whole_or_not_at_all():
+    storage = storages["data"]
+    storage.save("a/1.txt", ContentFile(b"old"))
+
+    class FullDisk(ContentFile):
+        def chunks(self, chunk_size=None):
+            yield b"ne"
+            assert Path(storage.path("a/1.txt")).read_bytes() == b"old"
+            assert not storage.exists("a/2.txt")
+            raise OSError(errno.ENOSPC, "full")
+
+    for name in ("a/1.txt", "a/2.txt"):
+        with pytest.raises(OSError, match="full"):
+            storage.save(name, FullDisk(b"new"))
+
+    assert storage.listdir("a") == ([], ["1.txt"])
+    assert storage.save("a/1.txt", ContentFile(b"new")) == "a/1.txt"
+    assert Path(storage.path("a/1.txt")).read_bytes() == b"new"
+
+
+def test_two_requests_keep_the_same_file_at_once(tmp_path, monkeypatch):
+    source = tmp_path / "model.onnx"
+    source.write_bytes(b"network")
+    digest = hashlib.sha256(b"network").hexdigest()
+    name = f"networks/{digest}.onnx"
+    write = hashed_files.atomic_write
+
+    @contextmanager
+    def keep_meanwhile(*arguments):
+        with write(*arguments) as file:
+            yield file
+            monkeypatch.setattr(hashed_files, "atomic_write", write)
+            hashed_files.keep(source, name, digest)
+
+    monkeypatch.setattr(hashed_files, "atomic_write", keep_meanwhile)
+    hashed_files.keep(source, name, digest)
+
+    goal = hashed_files.path_of(name)
+    assert goal.read_bytes() == b"network"
+    assert [*goal.parent.iterdir()] == [goal]
