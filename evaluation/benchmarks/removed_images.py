@@ -7,7 +7,6 @@ import shutil
 
 from evaluation.benchmarks import truth_versions
 from evaluation.benchmarks.folders import folder_of
-from evaluation.benchmarks.kind import kind_of
 from evaluation.models import Benchmark
 from labeling.jobs import queue, shared_files
 from labeling.models import Image, Job
@@ -35,14 +34,12 @@ def execute(job: Job) -> None:
     """Make a version of the truth without removed images, even if the benchmark is pinned."""
     rows = Benchmark.objects.select_related("campaign__dataset", "campaign__policy", "release")
     benchmark = rows.filter(pk=job.payload["benchmark"]).first()
-    before = truth_versions.newest(benchmark) if benchmark is not None else None
-    if benchmark is None or before is None:
+    if benchmark is None:
         return
     # The image must go, whatever the pin and the least number of images are.
     benchmark.is_pinned, benchmark.min_images = False, 0
     release = freezing.freeze(benchmark.campaign, None)
-    kind_of(benchmark).next_truth(benchmark, before, release)
-    truth_versions.note_compared(benchmark, release)
+    truth_versions.compare(benchmark, release)
 
 
 def removed_count(benchmark: Benchmark) -> int:

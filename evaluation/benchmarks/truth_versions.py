@@ -24,6 +24,8 @@ WEEK = timedelta(days=7)
 MAX_IMAGES = 1_000_000
 # The keys of Following in forms, bodies and options.
 FOLLOWING = ("every", "min_images", "pinned")
+# The fields of a benchmark that decide whether its truth is compared with a release.
+FOLLOWED = ("is_pinned", "every", "min_images", "compared_with")
 NO_VERSIONS = "This benchmark has no versions of its truth."
 COLLECTING_STATES = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
@@ -102,7 +104,7 @@ def change_following(benchmark: Benchmark, chosen: Mapping[str, object]) -> Benc
         Following.pop_from(Following.settings_of(row) | dict(chosen)).put(row)
         # A release that was too small, or came while the truth was pinned, may count now.
         row.compared_with = ""
-        row.save(update_fields=["is_pinned", "every", "min_images", "compared_with"])
+        row.save(update_fields=FOLLOWED)
     return row
 
 
@@ -214,10 +216,24 @@ def is_due(benchmark: Benchmark, before: TruthVersion, release: Release, *, is_a
     return benchmark.every == Benchmark.Every.WEEK and before.made_at < timezone.now() - WEEK
 
 
-def note_compared(benchmark: Benchmark, release: Release) -> None:
-    """Store the comparison, so that it is made again only after something changed."""
+def compare(benchmark: Benchmark, release: Release) -> TruthVersion | None:
+    """Return the version that the release makes, None if it changes nothing; store the comparison.
+
+    Repeats if another process made a version meanwhile. A comparison is not stored if a newer
+    release has made a version, or if somebody has changed what the benchmark follows.
+    """
+    stored = Benchmark.objects.values(*FOLLOWED).get(pk=benchmark.pk)
+    while True:
+        before = newest(benchmark)
+        if before is None or release.number < before.release.number:
+            return None
+        made = kind_of(benchmark).next_truth(benchmark, before, release)
+        if made is not None or newest_number(benchmark) == before.number:
+            break
     benchmark.compared_with = state_of(benchmark, release)
-    Benchmark.objects.filter(pk=benchmark.pk).update(compared_with=benchmark.compared_with)
+    rows = Benchmark.objects.filter(pk=benchmark.pk, **stored)
+    rows.update(compared_with=benchmark.compared_with)
+    return made
 
 
 def follow(
@@ -232,9 +248,7 @@ def follow(
         return None
     if not is_due(benchmark, before, release, is_asked=is_asked):
         return None
-    made = kind_of(benchmark).next_truth(benchmark, before, release)
-    note_compared(benchmark, release)
-    return made
+    return compare(benchmark, release)
 
 
 def add(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from evaluation.benchmarks.kinds.labeled.label_sets.applying import apply_answer
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.truth.image_rows import RowsByImage, TruthChanges
 from evaluation.benchmarks.kinds.labeled.versions import TruthHistory
-from evaluation.models import Run
+from evaluation.models import Run, TruthVersion
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -496,3 +497,66 @@ def test_the_outcomes_by_the_newest_truth_are_kept(
     assert by_image[LATE]["early"] is None
     assert by_image[LATE]["late"] is not None
     assert all(outcomes["early"] for image, outcomes in by_image.items() if image != LATE)
+
+
+def compared(benchmark, release, monkeypatch, *others):
+    """The result of a comparison; before each try ends without a version, another process acts."""
+    tries = iter([*others, lambda: None])
+    kind = SimpleNamespace(next_truth=lambda *_: next(tries)())
+    monkeypatch.setattr(truth_versions, "kind_of", lambda _: kind)
+    return truth_versions.compare(benchmark, release)
+
+
+def add_version(benchmark, release):
+    TruthVersion.objects.create(benchmark=benchmark, number=2, release=release, sha256="0" * 64)
+
+
+def test_labels_compared_while_another_version_is_made_are_compared_again(
+    growing, alice, bob, wordnet, monkeypatch
+):
+    benchmark = opened(alice, growing, "classification")
+    answer_late(growing, bob)
+    release = freezing.freeze(growing, alice)
+
+    made = compared(
+        benchmark,
+        release,
+        monkeypatch,
+        lambda: add_version(benchmark, benchmark.release),
+        lambda: "a version",
+    )
+
+    assert made == "a version"
+    benchmark.refresh_from_db()
+    assert benchmark.compared_with == truth_versions.state_of(benchmark, release)
+
+
+def test_an_older_release_never_follows_a_newer_one(growing, alice, bob, wordnet, monkeypatch):
+    benchmark = opened(alice, growing, "classification")
+    answer_late(growing, bob)
+    newer = freezing.freeze(growing, alice)
+
+    made = compared(
+        benchmark, benchmark.release, monkeypatch, lambda: add_version(benchmark, newer)
+    )
+
+    assert made is None
+    benchmark.refresh_from_db()
+    assert benchmark.compared_with == ""
+
+
+def test_what_somebody_changes_during_a_comparison_is_compared_again(
+    growing, alice, bob, wordnet, monkeypatch
+):
+    benchmark = opened(alice, growing, "classification", min_images=50)
+    answer_late(growing, bob)
+    release = freezing.freeze(growing, alice)
+
+    def change():
+        truth_versions.change_following(benchmark, {"min_images": 1})
+
+    assert compared(benchmark, release, monkeypatch, change) is None
+
+    monkeypatch.undo()
+    benchmark.refresh_from_db()
+    assert truth_versions.follow(benchmark, release).number == 2
