@@ -46,6 +46,22 @@ def test_a_quota_leaves_its_topics_alone(farm, bob, bobs, alice):
     assert {seat.topic for seat in page(farm, bob)} == {"cow"}
 
 
+def test_a_page_that_was_read_for_an_old_quota_is_read_again(farm, bob, bobs, alice, monkeypatch):
+    quotas.assign(bobs, alice, {"cow": 10})
+    read = claiming.claimable_questions
+
+    def assign_meanwhile(*arguments):
+        questions = read(*arguments)
+        monkeypatch.setattr(claiming, "claimable_questions", read)
+        quotas.assign(bobs, alice, {"dog": 10})
+        return questions
+
+    monkeypatch.setattr(claiming, "claimable_questions", assign_meanwhile)
+
+    assert {seat.topic for seat in page(farm, bob)} == {"dog"}
+    assert len(page(farm, bob, 20)) == 10
+
+
 def test_nobody_gets_more_than_their_quota(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 3, "dog": 2})
 
