@@ -126,11 +126,12 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
             "The deadline is in the past. Choose a later time, or close the campaign.",
             field="deadline",
         )
-    if "settings" in fields:
-        kind = KINDS[campaign.kind]
-        kept = {key: campaign.settings[key] for key in kind.kept_settings}
-        fields["settings"] = kind.clean_settings(fields["settings"] | kept)
     with transaction.atomic():
+        if "settings" in fields:
+            kind = KINDS[campaign.kind]
+            stored = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
+            kept = {key: stored.settings[key] for key in kind.kept_settings}
+            fields["settings"] = kind.clean_settings(fields["settings"] | kept)
         if "instructions" in fields:
             fields |= versions.add_version(campaign, actor, fields["instructions"])
         for key, value in fields.items():
