@@ -118,15 +118,15 @@ def prune(campaign: Campaign, keep: Release) -> int:
     Keeps `keep` (the newest release) and releases that a run, a benchmark or a split uses. A
     ReplacedRelease records each removed one.
     """
-    old = [
-        release
-        for release in campaign.releases.exclude(pk=keep.pk).filter(
-            runs=None, benchmarks=None, splits=None
-        )
-        if release.counts.get("interim")
-    ]
-    for release in old:
+    unused = campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None, splits=None)
+    removed = 0
+    for pk in [release.pk for release in unused if release.counts.get("interim")]:
         with transaction.atomic():
+            # Somebody may have asked for this release meanwhile.
+            Campaign.objects.select_for_update().get(pk=campaign.pk)
+            release = unused.filter(pk=pk).first()
+            if release is None or not release.counts.get("interim"):
+                continue
             ReplacedRelease.objects.create(
                 campaign=campaign,
                 number=release.number,
@@ -136,7 +136,8 @@ def prune(campaign: Campaign, keep: Release) -> int:
             )
             release.delete()
         shared_files.remove(place_of(release), stored_name(campaign.name, release.sha256))
-    return len(old)
+        removed += 1
+    return removed
 
 
 class Fingerprint(GraphFingerprint, PartFingerprint, QueryFingerprint):

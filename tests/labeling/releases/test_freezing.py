@@ -298,6 +298,31 @@ def test_interim_release_goes_once_a_newer_stands(settled, people):
     assert not freezing.folder_of(first).exists()
 
 
+def test_interim_release_stays_if_somebody_asks_for_it_while_others_go(
+    settled, people, monkeypatch
+):
+    first = freezing.freeze(settled, interim=True)
+    say(settled.questions.order_by("ticket")[4], *zip(people, ["no"] * 5, strict=True))
+    second = freezing.freeze(settled, interim=True)
+    say(settled.questions.order_by("ticket")[5], *zip(people, ["no"] * 5, strict=True))
+    newest = freezing.freeze(settled, interim=True)
+    remove = freezing.shared_files.remove
+
+    def ask_meanwhile(*arguments):
+        remove(*arguments)
+        for release in settled.releases.exclude(pk=newest.pk):
+            release.counts["interim"] = False
+            release.save()
+
+    monkeypatch.setattr(freezing.shared_files, "remove", ask_meanwhile)
+
+    assert freezing.prune(settled, newest) == 1
+
+    [kept] = settled.releases.exclude(pk=newest.pk)
+    assert kept in (first, second)
+    assert freezing.folder_of(kept).exists()
+
+
 def test_interim_release_stays_once_somebody_asks_for_it(settled, people, alice):
     freezing.freeze(settled, interim=True)
     kept = freezing.freeze(settled, alice)
