@@ -134,10 +134,15 @@ export class Keeper extends EventTarget {
     };
   }
 
-  /* Its answer was accepted, and the server has forgotten its draft. */
-  forget(seat) {
-    if (seat === this.#seat) this.#record = { ...this.#record, base: 0 };
-    return forget(this.prefix + seat);
+  /* An answer was accepted, and the server has forgotten its draft. What was drawn after it is saved again. */
+  async forget({ seat, at }) {
+    const [key, isOpen] = [this.prefix + seat, seat === this.#seat];
+    const record = isOpen ? this.#record : await get(key);
+    const isNewer = record?.at > at;
+    if (isOpen) this.#record = { ...record, base: 0, dirty: record.dirty || isNewer };
+    if (isOpen && isNewer) this.#soon(0);
+    else if (isNewer) await put(key, { ...record, base: 0, dirty: true });
+    else await forget(key);
   }
 
   #soon(delay) {

@@ -50,7 +50,7 @@ export class Page extends Easel {
     document.addEventListener("click", (event) => {
       if (event.detail && event.target.closest(".work-rail .tool, [data-adjust] button") && !look.hasFocus) this.focus();
     });
-    label.outbox.addEventListener("accepted", ({ detail }) => this.keeper.forget(detail.seat));
+    label.outbox.addEventListener("accepted", ({ detail }) => this.keeper.forget(detail));
     label.outbox.addEventListener("refused", ({ detail }) => this.#takeBack(detail));
     attachRouting(this);
     showKeys(this.#keys());

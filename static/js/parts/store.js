@@ -39,8 +39,8 @@ export async function put(key, record) {
   const text = JSON.stringify(record);
   if (text.length <= SMALL && storage.keep(key, text)) return true;
   const kept = await table("readwrite", (rows) => rows.put(record, key));
-  // The older copy goes once the newer one is safe.
-  if (kept !== null) storage.forget(key);
+  // The older copy goes once the newer one is safe; a newer one may have come meanwhile.
+  if (kept !== null && !(storage.read(key)?.at > record.at)) storage.forget(key);
   return kept !== null;
 }
 

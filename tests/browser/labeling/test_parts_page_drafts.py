@@ -64,6 +64,43 @@ def test_a_drawing_comes_back_on_another_machine_with_its_unfinished_stroke(
     assert hands.near(ring, LEG)
 
 
+def test_what_is_drawn_after_an_answer_on_its_way_stays(page):
+    first = hands.seat_of(page)
+    hands.press(page, "y")
+    hands.draw(page, *TORSO)
+    hands.wait_for_draft(page)
+    page.route(hands.ANSWERS, lambda route: route.abort())
+    hands.press(page, "j", "2", "j", "2", "Shift+Enter")
+    hands.wait_for_another(page, first)
+    page.keyboard.press("u")
+    hands.wait_for_seat(page, first)
+    page.click("[data-choose=leg]")
+    with page.expect_response(hands.DRAFT):
+        page.keyboard.press("3")
+    hands.wait_for_draft(page)
+
+    page.unroute(hands.ANSWERS)
+    with page.expect_response(hands.DRAFT):
+        page.evaluate("dispatchEvent(new Event('online'))")
+
+    hands.wait_for_draft(page)
+    assert Answer.objects.get().value["parts"]["leg"]["state"] == "not_visible"
+    assert Draft.objects.get().content["states"]["leg"] == "occluded"
+
+
+STORED_AT_ONCE = """async () => {
+  const store = await import("/static/js/parts/store.js");
+  const large = store.put("key", { at: 1, text: "x".repeat(300_000) });
+  await store.put("key", { at: 2, text: "small" });
+  await large;
+  return (await store.get("key")).text;
+}"""
+
+
+def test_of_two_records_stored_at_once_the_newer_is_kept(page):
+    assert page.evaluate(STORED_AT_ONCE) == "small"
+
+
 def test_a_closed_page_keeps_the_lease_of_a_drawing_that_the_server_lacks(page, site):
     page.route(hands.DRAFT, lambda route: route.abort())
     begin(page, site)
