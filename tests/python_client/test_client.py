@@ -15,6 +15,7 @@ import pytest
 from assay_client import AssayClient, JobFailed, Problem, transport
 from assay_client import client as client_module
 
+from labeling.datasets import imports
 from labeling.models import Answer, Image
 from labeling.web import tokens
 from tests import factories
@@ -77,6 +78,16 @@ def test_photographs_become_answers_in_a_frame(assay, photographs, tmp_path):
     path = assay.release_file("coots", release["number"], "answers.jsonl", tmp_path / "a.jsonl")
     assert {json.loads(line)["contains"] for line in path.read_text().splitlines()} == {True}
     assert assay.close_campaign("coots")["state"] == "closed"
+
+
+@pytest.mark.parametrize("files_at_once", [20, 0], ids=["at once", "by a job"])
+def test_a_photograph_that_the_site_refuses_is_told(assay, photographs, monkeypatch, files_at_once):
+    monkeypatch.setattr(imports, "SMALL_FILES", files_at_once)
+    assay.create_dataset("pond")
+    (photographs / "a" / "03.png").write_bytes(b"no image")
+
+    with pytest.warns(UserWarning, match=r"1 of 25 files were refused, first a/03\.png: "):
+        assert assay.add_images("pond", photographs) == 24
 
 
 def test_an_interrupted_upload_goes_on_where_it_stopped(assay, photographs, monkeypatch):

@@ -1,5 +1,6 @@
 """The client: a researcher's steps, from photographs to a score."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -30,21 +31,31 @@ class AssayClient(Transport):
         return cast(models.Dataset, self.post("datasets/", body))
 
     def add_images(self, dataset: str, folder: File, *, licence: str = "", source: str = "") -> int:
-        """Upload the photographs of a folder by their paths in it; return how many were sent.
+        """Upload the photographs of a folder by their paths in it; return how many the site took.
 
-        Skips names that the dataset has, so an interrupted call can be repeated.
+        Skips names that the dataset has, so an interrupted call can be repeated. Warns if files
+        were refused.
         """
         root = Path(folder)
         known = {row["name"] for row in self.pages(f"datasets/{dataset}/images/")}
         paths = [path for path in sorted(root.rglob("*")) if path.suffix.lower() in ENDINGS]
         new = [path for path in paths if path.relative_to(root).as_posix() not in known]
+        refused: list[dict[str, str]] = []
         for batch in _batches(new, BATCH):
             names = [path.relative_to(root).as_posix() for path in batch]
             body = {"names": names, "licence": licence, "source": source}
             made = self.post(f"datasets/{dataset}/images/", body, files={"files": [*batch]})
             if "id" in made:
-                self.wait(f"datasets/{dataset}/imports/{made['id']}/")
-        return len(new)
+                made = self.wait(f"datasets/{dataset}/imports/{made['id']}/")["report"]
+            refused += made["refused"]
+        if refused:
+            first = refused[0]
+            warnings.warn(
+                f"{len(refused)} of {len(new)} files were refused, first {first['file']}: "
+                f"{first['why']}",
+                stacklevel=2,
+            )
+        return len(new) - len(refused)
 
     def create_campaign(
         self, name: str, *, dataset: str, kind: str = "contains", title: str = "", **fields: Any
