@@ -69,8 +69,7 @@ class NearImageOptions:
         metavar="BITS",
     )
     out: Path | None = option(
-        "kept images as a manifest for `images add`: wnid,image,query rows for candidates, else "
-        "file rows",
+        "kept images, for images add: wnid,image,query rows for candidates, else file rows",
         metavar="KEPT.csv",
     )
     pairs: Path | None = option("removed images: image,kept,of,distance,why", metavar="PAIRS.csv")
