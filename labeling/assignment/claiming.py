@@ -6,6 +6,7 @@ queue under a new ticket. docs/explanation/assigning-and-jobs.md explains why no
 overfilled or starved.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -390,17 +391,20 @@ def claim(claimable: ClaimableQuestions, missing: int, skip: bool, until: dateti
 def lock_member(person: LaneReader) -> tuple[int, int, int]:
     """Lock the membership, so that one person's tabs take turns, and return its cursors.
 
-    Raises LostRace if another tab has claimed a page, or the stage has changed, since the lanes
-    were read.
+    Raises LostRace if another tab has claimed a page, or the stage or the topics of the quota have
+    changed, since the lanes were read.
     """
     rows = fetch(
-        "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
+        "SELECT pages, stage, topics, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
         f"FROM labeling_membership WHERE id = %s AND left_at IS NULL{locking()}",
         [person.membership_id],
     )
     if not rows or rows[0][:2] != (person.pages, person.stage):
         raise LostRace
-    return rows[0][2:]
+    topics = None if rows[0][2] is None else json.loads(rows[0][2]).keys()
+    if topics != (None if person.quota is None else person.quota.keys()):
+        raise LostRace
+    return rows[0][3:]
 
 
 def _take_free_seats(

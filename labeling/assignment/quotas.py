@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, Subquery
+from django.db.models import Count, OuterRef, Subquery
 
 from labeling.errors import Refusal
 from labeling.models import Answer, Decision, Membership, Quota, Seat, User
@@ -32,9 +32,7 @@ def assign(
     # Cursors have passed questions of other topics, so start reading again.
     row.cursor_returned = row.cursor_fresh = row.cursor_gold = 0
     row.topics = {} if images_by_topic else None
-    # A page that is being filled was read for the old quotas, and must be read again.
-    row.pages = F("pages") + 1
-    row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics", "pages"])
+    row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics"])
     Decision.objects.record(
         row.campaign,
         Decision.Kind.QUOTA,

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from labeling.answers import submitting
-from labeling.assignment import claiming
+from labeling.assignment import claiming, quotas
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, InTraining, NotYours
 from labeling.graphs import store
@@ -75,6 +75,14 @@ def do(campaign, user, wrong=0):
         now, wrong = min(wrong, len(seats)), max(0, wrong - len(seats))
         results += qualifying.feedback(user, campaign, sent(seats, now))
     return results
+
+
+def test_a_quota_before_the_first_page_leaves_the_training(school, bob, alice):
+    quotas.assign(member(school, bob), alice, {COOT: 3})
+
+    begin(school, bob)
+
+    assert member(school, bob).stage == "training"
 
 
 def test_a_newcomer_is_trained_tested_and_then_works(school, bob):
