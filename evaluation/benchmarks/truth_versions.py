@@ -243,6 +243,8 @@ def follow(
 
     is_asked: by “Score now”. Raises what the kind's `next_truth` does.
     """
+    # Freezing the release may have taken minutes.
+    benchmark.refresh_from_db(fields=FOLLOWED)
     before = newest(benchmark)
     if release is None or before is None:
         return None

@@ -558,5 +558,14 @@ def test_what_somebody_changes_during_a_comparison_is_compared_again(
     assert compared(benchmark, release, monkeypatch, change) is None
 
     monkeypatch.undo()
-    benchmark.refresh_from_db()
+    assert truth_versions.follow(benchmark, release).number == 2
+
+
+def test_what_somebody_changes_before_a_comparison_counts(growing, alice, bob, wordnet):
+    benchmark = opened(alice, growing, "classification", min_images=50)
+    answer_late(growing, bob)
+    release = freezing.freeze(growing, alice)
+
+    truth_versions.change_following(benchmark, {"min_images": 1})
+
     assert truth_versions.follow(benchmark, release).number == 2
