@@ -118,7 +118,9 @@ def prune(campaign: Campaign, keep: Release) -> int:
     Keeps `keep` (the newest release) and releases that a run, a benchmark or a split uses. A
     ReplacedRelease records each removed one.
     """
-    unused = campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None, splits=None)
+    unused = campaign.releases.filter(
+        number__lt=keep.number, runs=None, benchmarks=None, splits=None
+    )
     removed = 0
     for pk in [release.pk for release in unused if release.counts.get("interim")]:
         with transaction.atomic():
