@@ -68,6 +68,9 @@ class PartialUpload:
                 file.write(chunk)
             # Another request may have stored this part already.
             self._check(offset)
+        # Of parts that were stored at once, the longest has the bytes of all.
+        rows = [row for row, start in self._offsets().items() if start == offset]
+        _remove(sorted(rows, key=lambda row: (-row.bytes, row.name))[1:])
 
     def whole(self) -> TemporaryUploadedFile:
         """Return the complete file. Raises Refusal if bytes are missing or wrong, NotYours if
@@ -128,14 +131,18 @@ class PartialUpload:
         """Return the parts up to the first gap, each with the number of its first bytes that
         earlier parts have.
         """
-        stored = {row: row.name.rpartition(".")[2] for row in _files(self.user.pk)[self.sha256]}
-        offsets = {row: int(suffix) for row, suffix in stored.items() if suffix.isdecimal()}
         parts, end = [], 0
-        for row, offset in sorted(offsets.items(), key=lambda item: (item[1], -item[0].bytes)):
+        in_order = sorted(self._offsets().items(), key=lambda item: (item[1], -item[0].bytes))
+        for row, offset in in_order:
             if offset <= end < offset + row.bytes:
                 parts.append((row, end - offset))
                 end = offset + row.bytes
         return parts
+
+    def _offsets(self) -> dict[StoredFile, int]:
+        """Return the offset of each stored part."""
+        stored = {row: row.name.rpartition(".")[2] for row in _files(self.user.pk)[self.sha256]}
+        return {row: int(suffix) for row, suffix in stored.items() if suffix.isdecimal()}
 
     def _name(self, suffix: str) -> str:
         return f"{STORED}/{self.user.pk}/{self.sha256}.{suffix}"

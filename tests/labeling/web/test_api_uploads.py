@@ -158,7 +158,7 @@ def test_of_concurrent_parts_at_an_offset_the_first_counts(alice, client, folder
 
 
 @pytest.mark.parametrize(("earlier", "later"), [(9, 3), (3, 9), (9, 9)])
-def test_parts_stored_at_once_lose_no_byte(alice, client, monkeypatch, earlier, later):
+def test_parts_stored_at_once_lose_no_byte(alice, client, folder, monkeypatch, earlier, later):
     """A line breaks within a part, and the site stores what arrived after the part sent again."""
     begun(client)
     upload = partial_uploads.find(alice, sha256_of(CONTENT))
@@ -174,6 +174,7 @@ def test_parts_stored_at_once_lose_no_byte(alice, client, monkeypatch, earlier, 
     upload.append(0, io.BytesIO(CONTENT[:later]))
     assert upload.offset() == 9
 
+    assert [path.stat().st_size for path in folder.glob("*.0")] == [9]
     upload.append(9, io.BytesIO(CONTENT[9:]))
 
     with upload.whole() as whole:
