@@ -139,10 +139,13 @@ export class Keeper extends EventTarget {
     const [key, isOpen] = [this.prefix + seat, seat === this.#seat];
     const record = isOpen ? this.#record : await get(key);
     const isNewer = record?.at > at;
-    if (isOpen) this.#record = { ...record, base: 0, dirty: record.dirty || isNewer };
-    if (isOpen && isNewer) this.#soon(0);
-    else if (isNewer) await put(key, { ...record, base: 0, dirty: true });
-    else await forget(key);
+    const left = { ...record, base: 0, dirty: isNewer || Boolean(record?.dirty) };
+    if (isOpen) this.#record = left;
+    if (isOpen && isNewer) {
+      this.#set("saving");
+      this.#soon(0);
+    }
+    await (isNewer ? put(key, left) : forget(key));
   }
 
   #soon(delay) {
@@ -189,7 +192,7 @@ export class Keeper extends EventTarget {
   #saved(sent, version) {
     this.#failures = 0;
     const current = this.#record === sent;
-    this.#record = { ...this.#record, base: version, dirty: !current, at: Date.now() };
+    this.#record = { ...this.#record, base: version, dirty: !current };
     put(this.prefix + this.#seat, this.#record);
     const draft = { version, content: sent.content, device: this.device };
     this.dispatchEvent(new CustomEvent("saved", { detail: { seat: this.#seat, draft } }));
@@ -235,7 +238,10 @@ export class Keeper extends EventTarget {
     const { version } = reply.body || {};
     if (this.#seat === seat && reply.status === 200) return this.#saved(sent, version);
     if (reply.status === 200) {
-      put(this.prefix + seat, { ...sent, base: version, dirty: false, at: Date.now() });
+      const kept = await get(this.prefix + seat);
+      // Newer, or to be sent again since an answer was accepted meanwhile.
+      const isOvertaken = kept?.at > sent.at || (sent.base && kept?.dirty && !kept.base);
+      if (!isOvertaken) put(this.prefix + seat, { ...sent, base: version, dirty: false });
     }
     return this.#soon(WAIT_MS);
   }
