@@ -31,10 +31,10 @@ class AssayClient(Transport):
         return cast(models.Dataset, self.post("datasets/", body))
 
     def add_images(self, dataset: str, folder: File, *, licence: str = "", source: str = "") -> int:
-        """Upload the photographs of a folder by their paths in it; return how many the site took.
+        """Upload the photographs of a folder by their paths in it; return how many were sent.
 
-        Skips names that the dataset has, so an interrupted call can be repeated. Warns if files
-        were refused.
+        Skips names that the dataset has, so an interrupted call can be repeated. Files that the
+        site refused do not count; then it warns.
         """
         root = Path(folder)
         known = {row["name"] for row in self.pages(f"datasets/{dataset}/images/")}
