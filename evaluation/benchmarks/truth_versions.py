@@ -25,7 +25,7 @@ MAX_IMAGES = 1_000_000
 # The keys of Following in forms, bodies and options.
 FOLLOWING = ("every", "min_images", "pinned")
 # The fields of a benchmark that decide whether its truth is compared with a release.
-FOLLOWED = ("is_pinned", "every", "min_images", "compared_with")
+COMPARISON_FIELDS = ("is_pinned", "every", "min_images", "compared_with")
 NO_VERSIONS = "This benchmark has no versions of its truth."
 COLLECTING_STATES = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
@@ -104,7 +104,7 @@ def change_following(benchmark: Benchmark, chosen: Mapping[str, object]) -> Benc
         Following.pop_from(Following.settings_of(row) | dict(chosen)).put(row)
         # A release that was too small, or came while the truth was pinned, may count now.
         row.compared_with = ""
-        row.save(update_fields=FOLLOWED)
+        row.save(update_fields=COMPARISON_FIELDS)
     return row
 
 
@@ -222,7 +222,7 @@ def compare(benchmark: Benchmark, release: Release) -> TruthVersion | None:
     Repeats if another process made a version meanwhile. A comparison is not stored if a newer
     release has made a version, or if somebody has changed what the benchmark follows.
     """
-    stored = Benchmark.objects.values(*FOLLOWED).get(pk=benchmark.pk)
+    stored = Benchmark.objects.values(*COMPARISON_FIELDS).get(pk=benchmark.pk)
     while True:
         before = newest(benchmark)
         if before is None or release.number < before.release.number:
@@ -244,7 +244,7 @@ def follow(
     is_asked: by “Score now”. Raises what the kind's `next_truth` does.
     """
     # Freezing the release may have taken minutes.
-    benchmark.refresh_from_db(fields=FOLLOWED)
+    benchmark.refresh_from_db(fields=COMPARISON_FIELDS)
     before = newest(benchmark)
     if release is None or before is None:
         return None
